@@ -1,0 +1,2 @@
+// Package probes holds one file per probe and the lane that polls them.
+package probes
