@@ -27,3 +27,9 @@ type Workload interface {
 type Pacer interface {
 	Next(elapsed time.Duration, done uint64) (wait time.Duration, stop bool)
 }
+
+// Cleaner is implemented by workloads that leave something on the target until the last check.
+// Clean removes it and returns a finding for each thing it could not remove.
+type Cleaner interface {
+	Clean(ctx context.Context) ([]record.Finding, error)
+}
