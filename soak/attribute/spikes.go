@@ -1,0 +1,286 @@
+package attribute
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"nightshift/soak/record"
+)
+
+// Bounds of what is kept of spikes.
+const (
+	MaxSpikes     = 200
+	mergeGap      = 2 * time.Second
+	keptOps       = 64 // the worst stalled operations of a spike, kept whole while its cause is sought
+	keptControls  = 2
+	MaxCandidates = 16
+)
+
+// stall is one operation that stalled, failed or is in doubt.
+type stall struct {
+	record.SlowOp
+	excess time.Duration
+}
+
+func compareStalls(x, y stall) int {
+	return cmp.Or(cmp.Compare(y.excess, x.excess), compareOps(x.SlowOp, y.SlowOp))
+}
+
+func compareOps(x, y record.SlowOp) int {
+	return cmp.Or(cmp.Compare(x.At, y.At), cmp.Compare(x.Workload, y.Workload), cmp.Compare(x.Op, y.Op),
+		cmp.Compare(x.Worker, y.Worker), cmp.Compare(x.Path, y.Path), cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.End, y.End))
+}
+
+// cluster is a spike that still grows.
+type cluster struct {
+	Spike
+	worst     []stall
+	controls  []record.SlowOp
+	workloads map[string]bool
+	nodes     map[string]bool
+}
+
+// found is every spike of a run: the worst with all they are, of the others only the span.
+type found struct {
+	spikes []Spike
+	spans  map[string][]Span // per system, all spikes, in order
+	left   int
+	excess time.Duration
+}
+
+// spiker finds spikes in kept operations, which come in order of their intended start.
+type spiker struct {
+	load   Span
+	bars   bars
+	open   map[string]*cluster
+	done   []*cluster
+	pruned []*cluster             // without detail
+	failed map[opKey]map[int]bool // seconds in which a kept operation that failed has ended
+	same   []record.SlowOp        // operations of one intended start, put in one order before they are looked at
+}
+
+func newSpiker(load Span, m bars) *spiker {
+	return &spiker{load: load, bars: m, open: map[string]*cluster{}, failed: map[opKey]map[int]bool{}}
+}
+
+// add takes one kept operation.
+func (s *spiker) add(o record.SlowOp) {
+	if len(s.same) > 0 && s.same[0].At != o.At {
+		s.flush()
+	}
+	s.same = append(s.same, o)
+}
+
+func (s *spiker) flush() {
+	slices.SortFunc(s.same, compareOps)
+	for _, o := range s.same {
+		s.look(o)
+	}
+	s.same = s.same[:0]
+}
+
+func (s *spiker) look(o record.SlowOp) {
+	k := opKey{o.Workload, o.Op, o.Size}
+	b, system := s.bars.of(k), workloadSystem(o.Workload)
+	response := o.End - o.At
+	if o.Outcome == record.OK && response < b.Threshold {
+		if o.Why == record.WhyControl {
+			s.control(system, o)
+		}
+		return
+	}
+	if o.Outcome != record.OK {
+		if s.failed[k] == nil {
+			s.failed[k] = map[int]bool{}
+		}
+		s.failed[k][int(o.End/time.Second)] = true
+	}
+	c := s.cluster(system, Span{From: o.At, To: max(o.End, o.At+1)})
+	c.keep(stall{SlowOp: o, excess: max(0, response-b.Median)})
+	c.Longest = max(c.Longest, response)
+	c.Ops++
+	if o.Outcome != record.OK {
+		c.Failed++
+	}
+}
+
+// cluster is the open one of the system, grown by span, or a new one.
+func (s *spiker) cluster(system string, span Span) *cluster {
+	c := s.open[system]
+	if c != nil && span.From-c.To > mergeGap {
+		s.close(c)
+		c = nil
+	}
+	if c == nil {
+		c = &cluster{Spike: Spike{System: system, Span: span}, workloads: map[string]bool{}, nodes: map[string]bool{}}
+		s.open[system] = c
+	}
+	c.From, c.To = min(c.From, span.From), max(c.To, span.To)
+	return c
+}
+
+// control keeps an operation that was drawn at random while a spike lasted.
+func (s *spiker) control(system string, o record.SlowOp) {
+	if c := s.open[system]; c != nil && o.At < c.To && len(c.controls) < 4*keptControls {
+		c.controls = append(c.controls, o)
+	}
+}
+
+func (c *cluster) keep(o stall) {
+	c.Excess += o.excess
+	c.workloads[o.Workload] = true
+	if o.Node != "" {
+		c.nodes[o.Node] = true
+	}
+	c.worst = append(c.worst, o)
+	if len(c.worst) >= 2*keptOps {
+		c.trim()
+	}
+}
+
+func (c *cluster) trim() {
+	slices.SortFunc(c.worst, compareStalls)
+	c.worst = slices.Clip(c.worst[:min(len(c.worst), keptOps)])
+}
+
+// close ends a cluster. When many are kept, the lesser ones lose their detail.
+func (s *spiker) close(c *cluster) {
+	c.trim()
+	s.done = append(s.done, c)
+	if len(s.done) < 2*MaxSpikes {
+		return
+	}
+	slices.SortFunc(s.done, compareClusters)
+	for _, c := range s.done[MaxSpikes:] {
+		c.worst, c.controls = nil, nil
+		s.pruned = append(s.pruned, c)
+	}
+	s.done = slices.Clone(s.done[:MaxSpikes])
+}
+
+// compareClusters puts the worst first.
+func compareClusters(x, y *cluster) int {
+	return cmp.Or(cmp.Compare(y.Excess, x.Excess), cmp.Compare(x.From, y.From), cmp.Compare(x.System, y.System))
+}
+
+// finish adds the seconds that stalled or failed without a kept operation to say so, and picks the worst.
+func (s *spiker) finish(t *table) found {
+	s.flush()
+	for _, c := range s.open {
+		s.close(c)
+	}
+	all := append(append(s.done, s.pruned...), s.blind(t)...)
+	all = mergeClusters(all)
+	slices.SortFunc(all, compareClusters)
+	f := found{spans: map[string][]Span{}, left: max(0, len(all)-MaxSpikes)}
+	for i, c := range all {
+		f.excess += c.Excess
+		f.spans[c.System] = append(f.spans[c.System], c.Span)
+		if i < MaxSpikes {
+			f.spikes = append(f.spikes, c.spike())
+		}
+	}
+	byTime := func(x, y Span) int { return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To)) }
+	for _, spans := range f.spans {
+		slices.SortFunc(spans, byTime)
+	}
+	slices.SortFunc(f.spikes, func(x, y Spike) int {
+		return cmp.Or(byTime(x.Span, y.Span), cmp.Compare(x.System, y.System))
+	})
+	return f
+}
+
+// blind turns seconds whose stalled or failed operations were not kept into clusters.
+func (s *spiker) blind(t *table) []*cluster {
+	var out []*cluster
+	for _, r := range t.rows {
+		b := s.bars.of(r.key)
+		for i, x := range r.ticks {
+			at := t.begin(i)
+			if at < s.load.From || at >= s.load.To {
+				continue
+			}
+			if x.failed == 0 && x.max < b.Threshold {
+				continue
+			}
+			span := Span{From: at, To: at + time.Second}
+			if x.max >= b.Threshold {
+				span.From = max(s.load.From, span.To-x.max)
+			}
+			if s.covered(r.key, i, t, span, x) {
+				continue
+			}
+			c := &cluster{Spike: Spike{System: workloadSystem(r.key.workload), Span: span, Longest: x.max, Ops: max(1, x.failed), Failed: x.failed},
+				workloads: map[string]bool{r.key.workload: true}, nodes: map[string]bool{}}
+			c.Excess = max(0, x.max-b.Median)
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// covered says that kept operations already tell of second i.
+func (s *spiker) covered(k opKey, i int, t *table, span Span, x tick) bool {
+	if x.failed > 0 && x.max < s.bars.of(k).Threshold {
+		return s.failed[k][int(t.begin(i)/time.Second)]
+	}
+	system := workloadSystem(k.workload)
+	for _, cs := range [][]*cluster{s.done, s.pruned} {
+		for _, c := range cs {
+			if c.System == system && c.Overlap(span) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mergeClusters joins clusters of one system that lie within mergeGap.
+func mergeClusters(all []*cluster) []*cluster {
+	slices.SortFunc(all, func(x, y *cluster) int {
+		return cmp.Or(cmp.Compare(x.System, y.System), cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To), compareClusters(x, y))
+	})
+	var out []*cluster
+	for _, c := range all {
+		if n := len(out); n > 0 && out[n-1].System == c.System && c.From-out[n-1].To <= mergeGap {
+			out[n-1].join(c)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func (c *cluster) join(o *cluster) {
+	c.To = max(c.To, o.To)
+	c.Excess, c.Ops, c.Failed = c.Excess+o.Excess, c.Ops+o.Ops, c.Failed+o.Failed
+	c.Longest = max(c.Longest, o.Longest)
+	c.worst, c.controls = append(c.worst, o.worst...), append(c.controls, o.controls...)
+	for w := range o.workloads {
+		c.workloads[w] = true
+	}
+	for n := range o.nodes {
+		c.nodes[n] = true
+	}
+	c.trim()
+}
+
+// spike is what is reported of the cluster.
+func (c *cluster) spike() Spike {
+	s := c.Spike
+	for _, o := range c.worst {
+		s.Slow = append(s.Slow, o.SlowOp)
+	}
+	slices.SortFunc(c.controls, compareOps)
+	s.Controls = c.controls[:min(len(c.controls), keptControls)]
+	for w := range c.workloads {
+		s.Workloads = append(s.Workloads, w)
+	}
+	for n := range c.nodes {
+		s.Nodes = append(s.Nodes, n)
+	}
+	slices.Sort(s.Workloads)
+	slices.Sort(s.Nodes)
+	return s
+}
