@@ -1,0 +1,104 @@
+package night
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	zkclient "nightshift/soak/client/zookeeper"
+	"nightshift/soak/target"
+)
+
+// ward is a running cluster as the run sees it: a lab of its own, or one that was there before.
+type ward interface {
+	Cluster(ctx context.Context) (target.Cluster, error) // processes and addresses, without roles
+	Restart(ctx context.Context) error                   // all servers at once; errForeign where that is not ours to do
+	Close(ctx context.Context) error
+}
+
+var errForeign = errors.New("these servers are not nightshift's to restart")
+
+// patient is a target of a run.
+type patient struct {
+	spec *targetSpec
+	ward ward
+	dial dialer
+}
+
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// askLimit bounds one question to one server.
+const askLimit = 2 * time.Second
+
+// Lookup implements target.Lookup: the cluster now, with the roles that the servers themselves say.
+func (p *patient) Lookup(ctx context.Context) (target.Cluster, error) {
+	c, err := p.ward.Cluster(ctx)
+	if err != nil {
+		return target.Cluster{}, err
+	}
+	c.Prefix, c.Consent = p.spec.Prefix, p.spec.consent()
+	statuses := p.ask(ctx, c)
+	for i := range c.Nodes {
+		c.Nodes[i].Role = target.Unknown
+		if statuses[i].err == nil {
+			c.Nodes[i].Role = target.Role(statuses[i].Mode)
+			c.Version = statuses[i].Version
+		}
+	}
+	return c, nil
+}
+
+type status struct {
+	zkclient.ServerStatus
+	err error
+}
+
+// ask asks all servers at once what they are.
+func (p *patient) ask(ctx context.Context, c target.Cluster) []status {
+	out := make([]status, len(c.Nodes))
+	var wg sync.WaitGroup
+	for i, n := range c.Nodes {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, askLimit)
+			defer cancel()
+			out[i].ServerStatus, out[i].err = p.status(ctx, n.Addrs[0])
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// Healthy says nil when every server serves and the ensemble has its one leader.
+func (p *patient) Healthy(ctx context.Context) error {
+	c, err := p.ward.Cluster(ctx)
+	if err != nil {
+		return err
+	}
+	var sick []string
+	leaders, alone := 0, 0
+	for i, s := range p.ask(ctx, c) {
+		switch {
+		case s.err != nil:
+			sick = append(sick, fmt.Sprintf("%s (%s): %v", c.Nodes[i].ID, c.Nodes[i].Addrs[0], s.err))
+		case s.Mode == string(target.Leader):
+			leaders++
+		case s.Mode == string(target.Standalone):
+			alone++
+		}
+	}
+	switch {
+	case len(sick) > 0:
+		return fmt.Errorf("not every server serves: %s", strings.Join(sick, "; "))
+	case len(c.Nodes) == 1 && leaders+alone == 1:
+		return nil
+	case alone > 0:
+		return fmt.Errorf("%d of %d servers are standalone: they are no ensemble", alone, len(c.Nodes))
+	case leaders != 1 && len(c.Nodes) > 1:
+		return fmt.Errorf("the servers named have %d leaders; exactly one is healthy (are all servers of the ensemble named?)", leaders)
+	}
+	return nil
+}
