@@ -1,0 +1,328 @@
+package probes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"nightshift/soak/record"
+)
+
+func gcInfo() Info {
+	return Info{
+		Kind:    "jvm/gc",
+		Purpose: "stop-the-world pauses of each server's JVM (collections and other safepoints), from its -Xlog:gc*,safepoint file",
+		Cost:    "reads what was appended, at most 4 MiB a sample; a quiet log costs two system calls",
+		Every:   time.Second,
+		Params:  []Param{{Name: "min", Default: "5ms", Purpose: "shorter pauses are left out"}},
+	}
+}
+
+type gcParams struct {
+	Min time.Duration `yaml:"min" json:"min"`
+}
+
+func gcDefaults() gcParams { return gcParams{Min: 5 * time.Millisecond} }
+
+func (p gcParams) check() error {
+	if p.Min < 0 {
+		return errors.New("min must not be negative")
+	}
+	return nil
+}
+
+// gc follows the GC log of each node. Its stamps are of the end of a pause, by the JVM's uptime; where uptime
+// zero lies on the run's time line comes from an anchor, a new one for each JVM. A log that is decorated
+// with timenanos (the host's monotonic clock) or time needs none.
+type gc struct {
+	name  string
+	env   Env
+	own   gcParams
+	nodes *clusters
+	wall  wallMap
+	mono  func() time.Duration // CLOCK_MONOTONIC
+	logs  map[string]*gcLog
+	tails map[string]*tail
+}
+
+func newGC(s Spec, env Env, own gcParams) (Probe, error) {
+	cs, err := clustersOf(env, s.Target)
+	return &gc{
+		name: named(s.Kind, s.Target), env: env, own: own, nodes: cs, wall: wallMap{env: env}, mono: monotonic,
+		logs: map[string]*gcLog{}, tails: map[string]*tail{},
+	}, err
+}
+
+// Name implements Probe.
+func (p *gc) Name() string { return p.name }
+
+// Close ends the tails.
+func (p *gc) Close() error { return closeTails(p.tails) }
+
+// Sample implements Probe.
+func (p *gc) Sample(ctx context.Context) ([]Reading, error) {
+	nodes, err := p.nodes.nodes(ctx, "", 30*time.Second)
+	errs := []error{err}
+	p.wall.look()
+	var rs []Reading
+	for _, n := range nodes {
+		r, err := p.node(ctx, n)
+		if err != nil {
+			errs = append(errs, Gap{Node: n.ID, Err: err})
+		}
+		rs = append(rs, r...)
+	}
+	return rs, errors.Join(errs...)
+}
+
+// gcLog is the state of one node's log.
+type gcLog struct {
+	queue   []gcLine // lines that have not been placed yet
+	since   time.Duration
+	anchor  anchor
+	last    gcLine // the last one placed by uptime
+	pending *pause // a collection whose safepoint line has not come yet
+}
+
+// Bounds of what waits until the process of a new JVM is known.
+const (
+	holdFor   = 30 * time.Second
+	holdLines = 100_000
+	// A collection is logged right before the safepoint that it was in. Where safepoints are not logged, it
+	// is taken as it is after this.
+	pendingFor = 500 * time.Millisecond
+	// Lines of one JVM may be written a little out of order.
+	disorder = time.Second
+)
+
+func (p *gc) node(ctx context.Context, n member) ([]Reading, error) {
+	t, err := tailOf(p.tails, n, n.GCLog, "GC log")
+	if err != nil {
+		return nil, err
+	}
+	l := p.logs[n.ID]
+	if l == nil {
+		l = &gcLog{}
+		p.logs[n.ID] = l
+	}
+	c, err := t.read()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil // the server has not started yet; its log will be read from its begin
+	}
+	if err != nil {
+		return nil, err
+	}
+	now := p.env.Clock.Now()
+	if len(l.queue) == 0 {
+		l.since = now
+	}
+	for _, line := range c.lines {
+		if g, ok := parseGCLine(line); ok {
+			g.gen = c.gen
+			l.queue = append(l.queue, g)
+		}
+	}
+	rs, err := p.place(ctx, n, l)
+	if err != nil && (now-l.since > holdFor || len(l.queue) > holdLines) {
+		err = fmt.Errorf("%w; %d lines are left out", err, len(l.queue))
+		l.queue = nil
+	}
+	return rs, errors.Join(err, c.behind())
+}
+
+// place maps what is queued to the run's time line.
+func (p *gc) place(ctx context.Context, n member, l *gcLog) ([]Reading, error) {
+	var rs []Reading
+	for len(l.queue) > 0 {
+		g := l.queue[0]
+		end, note, err := p.stamp(ctx, n, l, g)
+		if err != nil {
+			return rs, err
+		}
+		l.queue = l.queue[1:]
+		if note != nil {
+			rs = append(rs, note)
+		}
+		if ps, ok := parsePause(g); ok {
+			ps.end = end
+			rs = append(rs, p.merge(n.ID, l, ps)...)
+		}
+	}
+	if l.pending != nil && p.env.Clock.Now()-l.pending.end.At > pendingFor {
+		rs = append(rs, p.evidence(n.ID, *l.pending)...)
+		l.pending = nil
+	}
+	return rs, nil
+}
+
+// stamp is the offset of the time a line carries, and a note when a new JVM was anchored for it.
+func (p *gc) stamp(ctx context.Context, n member, l *gcLog, g gcLine) (record.Stamp, Reading, error) {
+	source := n.ID + "/gc-log"
+	switch {
+	case g.mono > 0: // both clocks are read a few ns apart
+		return record.Stamp{Source: source, At: g.mono - (p.mono() - p.env.Clock.Now()), Uncertainty: time.Millisecond}, nil, nil
+	case !g.wall.IsZero():
+		return p.wall.stamp(source, g.wall), nil, nil
+	}
+	var note Reading
+	if l.anchor.proc.Pid == 0 || anotherJVM(l.last, g) {
+		a, err := p.anchor(ctx, n, l.anchor)
+		if err != nil {
+			return record.Stamp{}, nil, err
+		}
+		l.anchor = a
+		note = record.Note{
+			Stamp: p.env.Clock.Stamp(), Lane: p.name, Level: "info",
+			Text: fmt.Sprintf("%s: uptime zero of process %d is at %v ± %v, by %s",
+				source, a.proc.Pid, a.zero.Round(time.Millisecond), a.uncertainty, a.by),
+		}
+	}
+	l.last = g
+	return record.Stamp{Source: source, At: l.anchor.zero + g.uptime, Uncertainty: l.anchor.uncertainty}, note, nil
+}
+
+// anotherJVM says that uptime went back: a server has been started again. A log that the JVM rotates by
+// itself goes on counting.
+func anotherJVM(last, now gcLine) bool {
+	if now.gen != last.gen {
+		return now.uptime < last.uptime
+	}
+	return now.uptime < last.uptime-disorder
+}
+
+// merge joins a collection with the safepoint that it was in: the safepoint is the longer of the two.
+func (p *gc) merge(node string, l *gcLog, ps pause) []Reading {
+	var rs []Reading
+	if was := l.pending; was != nil {
+		l.pending = nil
+		if ps.whole && was.end.At >= ps.end.At-ps.took && was.end.At <= ps.end.At {
+			ps.text += ": " + was.text
+		} else {
+			rs = p.evidence(node, *was)
+		}
+	}
+	if !ps.whole {
+		l.pending = &ps
+		return rs
+	}
+	return append(rs, p.evidence(node, ps)...)
+}
+
+func (p *gc) evidence(node string, ps pause) []Reading {
+	begin := ps.end
+	begin.At -= ps.took
+	if ps.took < p.own.Min || begin.At > p.env.Clock.Now() {
+		return nil // short, or not of this JVM: nothing stands in the future
+	}
+	return []Reading{record.Evidence{
+		Stamp: begin, To: ps.end.At, Class: record.ClassGC, Node: node,
+		Magnitude: ps.took.Seconds(), Unit: "s", Text: "JVM stood still for " + round(ps.took) + ", " + ps.text,
+	}}
+}
+
+// gcLine is one line of the log.
+type gcLine struct {
+	gen    int           // of the file, see tail
+	uptime time.Duration // since the JVM began
+	mono   time.Duration // the host's monotonic clock, when the log is decorated with timenanos as well
+	wall   time.Time     // when the log is decorated with time
+	tags   string
+	text   string
+}
+
+// pause is a span in which the JVM stood still.
+type pause struct {
+	end   record.Stamp
+	took  time.Duration
+	text  string
+	whole bool // from a safepoint line, which includes reaching the safepoint
+}
+
+// parseGCLine reads the decorations of unified logging (JEP 158): one or more of [123ns], [1.234s], [ISO
+// time], [level], [tags]. Of two stamps in ns the first is timenanos and the second uptimenanos, for the JVM
+// fixes the order.
+func parseGCLine(line string) (gcLine, bool) {
+	var g gcLine
+	stamps := 0
+	for strings.HasPrefix(line, "[") {
+		deco, rest, ok := strings.Cut(line[1:], "]")
+		if !ok {
+			return gcLine{}, false
+		}
+		deco = strings.TrimSpace(deco)
+		if up, ok := uptime(deco); ok {
+			if stamps++; stamps > 1 {
+				g.mono = g.uptime
+			}
+			g.uptime = up
+		} else if t, _, ok := logTime(deco); ok {
+			g.wall = t
+			stamps++
+		} else {
+			g.tags = deco
+		}
+		line = rest
+	}
+	g.text = strings.TrimSpace(line)
+	return g, stamps > 0 && g.text != ""
+}
+
+// uptime reads 123ns, 123ms or 1.234s.
+func uptime(s string) (time.Duration, bool) {
+	if v, ok := strings.CutSuffix(s, "ns"); ok {
+		n, err := strconv.ParseInt(v, 10, 64)
+		return time.Duration(n), err == nil && n >= 0
+	}
+	if v, ok := strings.CutSuffix(s, "ms"); ok {
+		n, err := strconv.ParseInt(v, 10, 64)
+		return time.Duration(n) * time.Millisecond, err == nil && n >= 0 && n < int64(1<<62/time.Millisecond)
+	}
+	if v, ok := strings.CutSuffix(s, "s"); ok {
+		f, err := strconv.ParseFloat(strings.Replace(v, ",", ".", 1), 64)
+		return time.Duration(f * float64(time.Second)), err == nil && f >= 0 && f < 1e9
+	}
+	return 0, false
+}
+
+// parsePause reads what stood still out of a line: a safepoint, or a collection's pause.
+func parsePause(g gcLine) (pause, bool) {
+	if name, m, ok := safepointName(g.text); ok {
+		_, m, ok := strings.Cut(m, "Total: ")
+		if !ok {
+			return pause{}, false
+		}
+		v, _, ok := strings.Cut(m, " ns")
+		n, err := strconv.ParseInt(v, 10, 64)
+		if !ok || err != nil || n < 0 || time.Duration(n) > maxTook {
+			return pause{}, false
+		}
+		return pause{took: time.Duration(n), text: "safepoint " + name, whole: true}, true
+	}
+	if !strings.HasPrefix(g.text, "GC(") || g.tags != "gc" {
+		return pause{}, false
+	}
+	_, m, _ := strings.Cut(g.text, " ")
+	if !strings.HasPrefix(m, "Pause ") {
+		return pause{}, false
+	}
+	i := strings.LastIndexByte(m, ' ')
+	v, ok := strings.CutSuffix(m[i+1:], "ms")
+	f, err := strconv.ParseFloat(strings.Replace(v, ",", ".", 1), 64)
+	if !ok || err != nil || !(f >= 0 && f < maxTook.Seconds()*1000) {
+		return pause{}, false
+	}
+	return pause{took: time.Duration(f * float64(time.Millisecond)), text: m[:i]}, true
+}
+
+// safepointName takes Safepoint "G1CollectForAllocation", ... apart.
+func safepointName(s string) (name, rest string, ok bool) {
+	m, ok := strings.CutPrefix(s, `Safepoint "`)
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(m, `", `)
+}
