@@ -71,7 +71,7 @@ func load(r *record.Reader) (a Analysis, states []record.Node, err error) {
 	if err != nil {
 		return a, nil, err
 	}
-	a.Nodes, a.Files = lastNodes(states), fileChanges(files)
+	a.Nodes, a.Files = a.lastNodes(states), fileChanges(files)
 	a.Without = without(a.Run.Left)
 	for _, f := range faults {
 		a.Faults = append(a.Faults, Recovery{Fault: f})
@@ -86,6 +86,7 @@ func (a *Analysis) explain(ctx context.Context, r *record.Reader, states []recor
 	if err != nil {
 		return err
 	}
+	a.activity(t)
 	a.Baselines = baselines(t, a)
 	bars := newBars(a.Baselines)
 	for i := range a.Faults {

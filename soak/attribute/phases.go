@@ -66,10 +66,20 @@ func begin(f record.Fault) time.Duration {
 	return f.At
 }
 
-// lastNodes is the last state of every node, in order of name.
-func lastNodes(states []record.Node) []record.Node {
+// lastNodes is the last state of every node before the run's end, in order of name: servers that are
+// stopped when all is over were not left down.
+func (a *Analysis) lastNodes(states []record.Node) []record.Node {
+	end := a.End
+	for _, p := range a.Phases {
+		if p.Name == record.PhaseEnd {
+			end = p.From
+		}
+	}
 	last := map[[2]string]record.Node{}
 	for _, n := range states {
+		if n.At > end {
+			continue
+		}
 		k := [2]string{n.Target, n.ID}
 		if old, ok := last[k]; !ok || n.At >= old.At {
 			last[k] = n

@@ -74,8 +74,11 @@ func (s *spiker) add(o record.SlowOp) {
 
 func (s *spiker) flush() {
 	slices.SortFunc(s.same, compareOps)
-	for _, o := range s.same {
-		s.look(o)
+	for i, o := range s.same {
+		// An operation kept for two reasons comes twice.
+		if i == 0 || compareOps(o, s.same[i-1]) != 0 {
+			s.look(o)
+		}
 	}
 	s.same = s.same[:0]
 }

@@ -115,3 +115,41 @@ func readTable(ctx context.Context, r *record.Reader, a *Analysis) (*table, erro
 	err := r.Windows(q, func(w record.Window) error { t.add(w); return ctx.Err() })
 	return t, err
 }
+
+// purgeReach is how far around a purge an operation must have been wanted, for rates below one a second.
+const purgeReach = 5 * time.Second
+
+// activity says when each operation ran, and which purges no load met.
+func (a *Analysis) activity(t *table) {
+	grow := func(o *Operation, r *row) {
+		s := Span{t.begin(r.first), t.begin(r.last + 1)}
+		s = Span{max(s.From, a.Load.From), min(s.To, a.Load.To)}
+		if r.last < 0 || s.Len() == 0 {
+			return
+		}
+		if o.Active.Len() == 0 {
+			o.Active = s
+		}
+		o.Active = Span{min(o.Active.From, s.From), max(o.Active.To, s.To)}
+	}
+	for _, r := range t.rows {
+		for i := range a.Operations {
+			if o := &a.Operations[i]; (opKey{o.Workload, o.Op, o.Size}) == r.key {
+				grow(o, r)
+			}
+		}
+		for i := range a.Workloads {
+			if o := &a.Workloads[i]; o.Workload == r.key.workload && o.Size == r.key.size {
+				grow(o, r)
+			}
+		}
+	}
+	for _, p := range a.Purges {
+		if p.Removed == 0 || p.At < a.Load.From || p.At >= a.Load.To {
+			continue
+		}
+		if offered(t, Span{p.At - purgeReach, p.To + purgeReach}, a.systemOf(p.Target)) == 0 {
+			a.Unloaded++
+		}
+	}
+}

@@ -10,10 +10,11 @@ import (
 type Analysis struct {
 	Run     record.Run
 	Phases  []Phase
-	Ended   string        // text of PhaseEnd; "" when the record has none: the run is live, or was killed
+	Ended   string        // text of PhaseEnd; "" when the record has none: the run was killed, or is live
+	Live    bool          // set by the caller, who can look at the process: the run still goes on
 	End     time.Duration // offset of the last thing in the record
 	Load    Span          // the judged span: the load phase, in whole seconds; empty when load never began
-	Nodes   []record.Node // the last state of every node
+	Nodes   []record.Node // the last state of every node before the end
 	Without []string      // what consent was missing for: "faults", "purges"
 
 	Operations []Operation // per workload, operation and size
@@ -27,6 +28,7 @@ type Analysis struct {
 
 	Faults    []Recovery // in order of injection, skipped ones included
 	Purges    []record.Purge
+	Unloaded  int // purges of the load phase that removed files while no operation was wanted
 	Evidence  []record.Evidence
 	Disks     []Disk
 	Files     []FileChange
@@ -61,6 +63,7 @@ type Operation struct {
 	Count, OK, Failed, InDoubt uint64 // Count = OK + Failed + InDoubt
 	Shed, Late                 uint64
 	Bytes                      uint64
+	Active                     Span    // first to last second in which any was wanted
 	Over                       uint64  // beyond the histogram's range
 	TPS                        float64 // acknowledged operations a second since warm-up
 

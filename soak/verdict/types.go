@@ -1,11 +1,9 @@
 package verdict
 
 import (
-	"context"
 	"time"
 
 	"nightshift/soak/attribute"
-	"nightshift/soak/config"
 	"nightshift/soak/record"
 )
 
@@ -52,7 +50,7 @@ func (v Verdict) Line() string {
 
 // Reason is one thing that made the verdict, or that a reader of it must know.
 type Reason struct {
-	Code     string          // stable, see codes.go
+	Code     string          // stable: a Code* constant, or the code of a finding
 	Severity record.Severity // Fail and Inconclusive decide
 	Text     string
 	From, To time.Duration // where it has a place in time
@@ -69,18 +67,3 @@ type Result struct {
 	Text    string  // the worst span and its value, or why nothing could be said
 	Worst   attribute.Span
 }
-
-// Judge says what the run is worth.
-func Judge(ctx context.Context, r *record.Reader, a attribute.Analysis) (Verdict, error) {
-	panic("contract")
-}
-
-// Expectation is one item of the plan's expect list, compiled.
-type Expectation struct{}
-
-// Known names the workloads of a plan, each with its operations; without any, every operation is accepted.
-type Known map[string][]string
-
-// Decode reads the plan's expect list and compiles it. A metric or workload that does not exist is a
-// problem with its place.
-func Decode(n config.Node, known Known) ([]Expectation, config.Problems) { panic("contract") }

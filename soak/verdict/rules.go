@@ -1,0 +1,273 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"nightshift/soak/attribute"
+	"nightshift/soak/record"
+)
+
+// weakShare of the operations that the schedule wanted must have succeeded.
+const weakShare = 0.5
+
+// rules are what holds without any expectation written.
+func (j *judge) rules() {
+	j.end()
+	j.load()
+	j.faults()
+	j.purges()
+	j.nodes()
+	j.notes()
+	for _, f := range j.a.Findings {
+		j.add(Reason{Code: f.Code, Severity: f.Severity, Text: f.Text, From: f.From, To: f.To, Evidence: f.Evidence})
+	}
+	if j.a.Unknown > 0 {
+		j.addf(CodeSpikes, record.Info, "%d of %d spikes have no known cause", j.a.Unknown, len(j.a.Spikes))
+	}
+}
+
+// end: a run that did not come to its end is aborted; so is one that has no end in its record.
+func (j *judge) end() {
+	switch ended := j.a.Ended; {
+	case ended == record.EndDone:
+		if j.a.Load.Len() > 0 && !j.phase(record.PhaseCheck) {
+			j.addf(CodeNotChecked, record.Inconclusive, "nothing was checked for loss after the load")
+		}
+		return
+	case ended == record.EndInterrupted:
+		j.addf(CodeInterrupted, record.Inconclusive, "the run was interrupted")
+	case ended != "":
+		j.addf(CodeHarness, record.Inconclusive, "the run could not go on: %s", strings.TrimPrefix(ended, "failed: "))
+	case j.a.Live:
+		j.addf(CodeLive, record.Inconclusive, "the run still goes on; this is how far it has come")
+		return
+	default:
+		j.addf(CodeKilled, record.Inconclusive, "the record has no end: nightshift was killed, or still runs")
+	}
+	j.aborted = true
+}
+
+func (j *judge) phase(name string) bool {
+	for _, p := range j.a.Phases {
+		if p.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// load: every workload of the plan must have run, with at least half of what its schedule wanted.
+func (j *judge) load() {
+	var all uint64
+	for _, o := range j.a.Workloads {
+		all += o.OK
+	}
+	if all == 0 {
+		j.addf(CodeNoLoad, record.Inconclusive, "no operation succeeded in the load phase, so nothing was proven")
+		return
+	}
+	for _, p := range j.workloads() {
+		var ok, offered uint64
+		var active attribute.Span
+		for _, o := range j.a.Workloads {
+			if metricName(o.Workload) != metricName(p.name) {
+				continue
+			}
+			ok, offered = ok+o.OK, offered+o.Offered()
+			if active.Len() == 0 {
+				active = o.Active
+			}
+			active = attribute.Span{From: min(active.From, o.Active.From), To: max(active.To, o.Active.To)}
+		}
+		// The schedule is asked too: a workload that stands still without counting what it shed is as weak.
+		wanted := max(float64(offered), p.rate.PerSecond()*active.Len().Seconds())
+		switch {
+		case ok == 0:
+			j.addf(CodeIdle, record.Inconclusive, "%s: no operation succeeded in the load phase", p.name)
+		case float64(ok) < weakShare*wanted:
+			j.addf(CodeWeakLoad, record.Inconclusive, "%s: %d operations succeeded, the schedule wanted %.0f", p.name, ok, wanted)
+		}
+	}
+}
+
+// faults: what bit must heal and the service must be back in time; what did not bite proved nothing.
+func (j *judge) faults() {
+	ran := map[string]bool{}
+	for _, f := range j.a.Faults {
+		ran[f.Fault.Fault] = ran[f.Fault.Fault] || f.Injected > 0
+		j.fault(f)
+	}
+	mix := j.plan.Field("faults").Field("mix").Items()
+	if len(mix) == 0 || j.missing("faults") {
+		return
+	}
+	var idle []string
+	needed := 0
+	for _, n := range mix {
+		var kind string
+		if n.Field("kind").Decode(&kind) != nil || optional(n) {
+			continue
+		}
+		if needed++; !ran[kind] {
+			idle = append(idle, kind)
+		}
+	}
+	switch {
+	case needed > 0 && len(j.a.Faults) == 0:
+		j.addf(CodeNoFaults, record.Inconclusive, "the plan has faults and none ran")
+	case len(idle) > 0:
+		j.addf(CodeFaultIdle, record.Warn, "of the plan's faults these never ran: %s", strings.Join(idle, ", "))
+	}
+}
+
+func (j *judge) fault(f attribute.Recovery) {
+	what := fmt.Sprintf("%s of %s", f.Fault.Fault, f.Node)
+	add := func(code string, s record.Severity, format string, args ...any) {
+		j.add(Reason{Code: code, Severity: s, Text: what + fmt.Sprintf(format, args...), From: max(f.Injected, 0), To: f.To, Evidence: f.Proof})
+	}
+	weak := record.Inconclusive
+	if f.Optional {
+		weak = record.Info
+	}
+	if f.Injected <= 0 {
+		add(CodeFaultSkipped, weak, " was skipped: %s", either(f.Skipped, f.Error, "no reason given"))
+		return
+	}
+	if !f.Bit {
+		add(CodeNoBite, weak, " was not seen to bite%s", suffix(f.Error))
+	}
+	if !f.Healed && (f.Bit || f.Reverted == 0) {
+		add(CodeNotHealed, record.Fail, " was not seen healed%s", suffix(f.Error))
+		return
+	}
+	if !f.Bit {
+		return
+	}
+	switch {
+	case f.Overdue:
+		add(CodeNotRecovered, record.Fail, ": the service was not back within %s after it was healed", limit(f.Fault))
+	case f.Offered == 0:
+		add(CodeFaultUnloaded, weak, ": no operation was wanted while it was in effect")
+	case f.Unjudged != "":
+		add(CodeUnjudged, weak, ": recovery could not be judged: %s", f.Unjudged)
+	}
+}
+
+func limit(f record.Fault) time.Duration {
+	if f.Limit > 0 {
+		return f.Limit
+	}
+	return attribute.DefaultLimit
+}
+
+// purges: what the janitor leaves must be restorable; a janitor that removed nothing proved nothing.
+func (j *judge) purges() {
+	removed, freed := map[string]int{}, map[string]int64{}
+	loaded := 0
+	for _, p := range j.a.Purges {
+		removed[p.Target] += p.Removed
+		freed[p.Target] += p.Freed
+		if p.Removed > 0 {
+			loaded++
+		}
+		where := Reason{From: p.At, To: p.To, Evidence: p.Files}
+		switch {
+		case !p.Restorable:
+			where.Code, where.Severity = CodeNotRestorable, record.Fail
+			where.Text = fmt.Sprintf("%s: what the purge left is not proven restorable%s", p.Node, suffix(p.Error))
+			j.add(where)
+		case p.Error != "":
+			where.Code, where.Severity = CodePurgeFailed, record.Fail
+			where.Text = fmt.Sprintf("%s: the purge failed: %s", p.Node, p.Error)
+			j.add(where)
+		}
+	}
+	if loaded > 0 && loaded == j.a.Unloaded {
+		j.addf(CodePurgeUnloaded, record.Inconclusive, "no purge met any load")
+	}
+	if j.missing("purges") {
+		return
+	}
+	for _, n := range j.plan.Field("janitor").Items() {
+		var target string
+		if n.Field("target").Decode(&target) != nil || optional(n) {
+			continue
+		}
+		if removed[target] == 0 || freed[target] == 0 {
+			j.addf(CodeNoPurge, record.Inconclusive, "the janitor freed nothing on %s", target)
+		}
+	}
+}
+
+// nodes: what is down at the end was left down. A node that no fault of ours touched is only not proven.
+func (j *judge) nodes() {
+	ours := map[string]bool{}
+	for _, f := range j.a.Faults {
+		if f.Injected > 0 {
+			ours[f.Target+"/"+f.Node] = true
+		}
+	}
+	for _, n := range j.a.Nodes {
+		if n.Up {
+			continue
+		}
+		s := record.Inconclusive
+		if ours[n.Target+"/"+n.ID] || j.lab(n.Target) {
+			s = record.Fail
+		}
+		j.add(Reason{Code: CodeNodeDown, Severity: s, Text: fmt.Sprintf("%s of %s is not up at the end", n.ID, n.Target), From: n.At})
+	}
+}
+
+func (j *judge) lab(target string) bool {
+	return !j.plan.Field("targets").Field(target).Field("lab").IsZero()
+}
+
+// notes: what lanes and the harness said about themselves.
+func (j *judge) notes() {
+	restarted := false
+	codes := map[string]struct {
+		code string
+		s    record.Severity
+	}{
+		record.NoteLaneDied:      {CodeLane, record.Inconclusive},
+		record.NoteProbeMissing:  {CodeProbe, record.Inconclusive},
+		record.NoteProbeOptional: {CodeProbe, record.Info},
+		record.NoteRecordStall:   {CodeRecord, record.Inconclusive},
+		record.NoteRestartFailed: {CodeRestart, record.Fail},
+		record.NoteNotJudged:     {CodeNote, record.Info},
+	}
+	for _, n := range j.a.Notes {
+		restarted = restarted || n.Code == record.NoteRestarted || n.Code == record.NoteRestartFailed
+		c, ok := codes[n.Code]
+		if !ok {
+			continue
+		}
+		text := n.Text
+		if n.Lane != "" {
+			text = n.Lane + ": " + text
+		}
+		j.add(Reason{Code: c.code, Severity: c.s, Text: text, From: n.At})
+	}
+	if j.phase(record.PhaseRestart) && !restarted {
+		j.addf(CodeUnproven, record.Inconclusive, "the restart on what the janitor kept was not seen to end")
+	}
+}
+
+func suffix(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}
+
+func either(words ...string) string {
+	for _, w := range words {
+		if w != "" {
+			return w
+		}
+	}
+	return ""
+}
