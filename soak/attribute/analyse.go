@@ -71,7 +71,7 @@ func load(r *record.Reader) (a Analysis, states []record.Node, err error) {
 	if err != nil {
 		return a, nil, err
 	}
-	a.Nodes, a.Files = a.lastNodes(states), fileChanges(files)
+	a.Nodes, a.Files = lastNodes(states), fileChanges(files)
 	a.Without = without(a.Run.Left)
 	for _, f := range faults {
 		a.Faults = append(a.Faults, Recovery{Fault: f})
@@ -100,7 +100,7 @@ func (a *Analysis) explain(ctx context.Context, r *record.Reader, states []recor
 		}
 		recovery(f, a, t, bars, ops, a.systemOf(f.Target))
 	}
-	sp := newSpiker(a.Load, bars)
+	sp := newSpiker(a.Load, bars, t.systems)
 	s := record.Span{From: a.Load.From, To: a.Load.To}
 	if a.Load.Len() > 0 {
 		if err := r.SlowOps(s, func(o record.SlowOp) error { sp.add(o); return ctx.Err() }); err != nil {

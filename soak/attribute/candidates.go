@@ -23,6 +23,7 @@ type event struct {
 	size      float64       // what "as large" compares, within one kind
 	kind      string        // "its like" are events of one kind: fault:kill, purge, fsync
 	slack     time.Duration // uncertainty of its times
+	most      time.Duration // what one operation can have lost to it, where that is less than its span
 	edges     []time.Duration
 	causeless bool // it overlaps no spike
 }
@@ -60,7 +61,11 @@ func newExplainer(a *Analysis, spans map[string][]Span, states []record.Node) *e
 			e.gaps = append(e.gaps, v)
 			continue
 		}
-		e.events = append(e.events, event{kind: v.Class, size: v.Magnitude, slack: v.Uncertainty, Candidate: Candidate{
+		var most time.Duration
+		if v.Unit == "s" {
+			most = time.Duration(v.Magnitude * float64(time.Second))
+		}
+		e.events = append(e.events, event{kind: v.Class, size: v.Magnitude, slack: v.Uncertainty, most: most, Candidate: Candidate{
 			Class: v.Class, Ref: fmt.Sprintf("%s-%d", v.Class, i+1), Node: v.Node, Span: Span{v.At, max(v.To, v.At)}, Text: evidenceText(v)}})
 	}
 	slices.SortStableFunc(e.events, func(x, y event) int {

@@ -9,7 +9,7 @@
 // To add a kind of candidate: give it a Class in candidates.go, turn its events into evidence there, and
 // name in graph.go what it may act through. To add a figure of an operation: operations.go.
 //
-// Limits: a workload's system is the first part of its name ("zookeeper" in "zookeeper/ephemeral"), so two
-// targets of one system are judged as one. Scores order candidates; they are not probabilities, and nothing
+// Limits: a workload loads the only system of the run, or the one its name begins with ("zookeeper" in
+// "zookeeper.ephemeral"), so two targets of one system are judged as one. Scores order candidates; they are not probabilities, and nothing
 // here is calibrated. Shifts of the median are no spikes.
 package attribute

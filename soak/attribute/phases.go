@@ -66,20 +66,11 @@ func begin(f record.Fault) time.Duration {
 	return f.At
 }
 
-// lastNodes is the last state of every node before the run's end, in order of name: servers that are
-// stopped when all is over were not left down.
-func (a *Analysis) lastNodes(states []record.Node) []record.Node {
-	end := a.End
-	for _, p := range a.Phases {
-		if p.Name == record.PhaseEnd {
-			end = p.From
-		}
-	}
+// lastNodes is the last state of every node, in order of name. The run says it once more when all is
+// over, before it closes a lab.
+func lastNodes(states []record.Node) []record.Node {
 	last := map[[2]string]record.Node{}
 	for _, n := range states {
-		if n.At > end {
-			continue
-		}
 		k := [2]string{n.Target, n.ID}
 		if old, ok := last[k]; !ok || n.At >= old.At {
 			last[k] = n
@@ -105,8 +96,26 @@ func (a *Analysis) systemOf(target string) string {
 	return ""
 }
 
-// workloadSystem is the system of a workload by its name: "zookeeper" of "zookeeper/ephemeral".
-func workloadSystem(workload string) string {
+// systems are those of the run's nodes.
+type systems []string
+
+func systemsOf(nodes []record.Node) systems {
+	var out systems
+	for _, n := range nodes {
+		if !slices.Contains(out, n.System) {
+			out = append(out, n.System)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// of is the system that a workload loads: the only one there is, or the one its name begins with; else
+// the first word of its name.
+func (s systems) of(workload string) string {
+	if len(s) == 1 {
+		return s[0]
+	}
 	if i := strings.IndexAny(workload, "/."); i > 0 {
 		return workload[:i]
 	}

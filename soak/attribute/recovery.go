@@ -94,13 +94,11 @@ func crossed(a *Analysis, f Recovery) bool {
 	return false
 }
 
-func matches(system, workload string) bool { return system == "" || workloadSystem(workload) == system }
-
 // offered is how many operations the schedule wanted in seconds that s touches.
 func offered(t *table, s Span, system string) uint64 {
 	var n uint64
 	for _, r := range t.rows {
-		if !matches(system, r.key.workload) {
+		if !t.matches(system, r.key.workload) {
 			continue
 		}
 		for i := max(0, t.second(s.From)); i < len(r.ticks) && t.begin(i) <= s.To; i++ {
@@ -135,7 +133,7 @@ func good(t *table, m bars, i int, system string) bool {
 	var ok, want float64
 	alive := false
 	for _, r := range t.rows {
-		if !matches(system, r.key.workload) || !r.running(i) {
+		if !t.matches(system, r.key.workload) || !r.running(i) {
 			continue
 		}
 		x, b := r.at(i), m.of(r.key)
@@ -151,7 +149,7 @@ func good(t *table, m bars, i int, system string) bool {
 // anyRunning says that some operation of the system is between its first and last sign of life.
 func anyRunning(t *table, i int, system string) bool {
 	for _, r := range t.rows {
-		if matches(system, r.key.workload) && r.running(i) {
+		if t.matches(system, r.key.workload) && r.running(i) {
 			return true
 		}
 	}
@@ -169,7 +167,7 @@ func firstTrouble(t *table, m bars, s Span, ops []record.SlowOp, system string) 
 		}
 	}
 	for _, o := range ops {
-		if !matches(system, o.Workload) || o.End < s.From {
+		if !t.matches(system, o.Workload) || o.End < s.From {
 			continue
 		}
 		// What had stalled before the injection was not noticed because of it.
@@ -185,7 +183,7 @@ func firstTrouble(t *table, m bars, s Span, ops []record.SlowOp, system string) 
 		return at, true
 	}
 	for _, r := range t.rows {
-		if !matches(system, r.key.workload) {
+		if !t.matches(system, r.key.workload) {
 			continue
 		}
 		th := m.of(r.key).Threshold
@@ -204,12 +202,12 @@ func firstTrouble(t *table, m bars, s Span, ops []record.SlowOp, system string) 
 func firstSuccess(t *table, s Span, ops []record.SlowOp, system string) (time.Duration, bool) {
 	at, found := time.Duration(0), false
 	for _, o := range ops {
-		if o.Outcome == record.OK && matches(system, o.Workload) && o.End > s.From && (!found || o.End < at) {
+		if o.Outcome == record.OK && t.matches(system, o.Workload) && o.End > s.From && (!found || o.End < at) {
 			at, found = o.End, true
 		}
 	}
 	for _, r := range t.rows {
-		if !matches(system, r.key.workload) {
+		if !t.matches(system, r.key.workload) {
 			continue
 		}
 		for i := t.second(s.From) + 1; i < len(r.ticks) && t.begin(i) <= s.To; i++ {

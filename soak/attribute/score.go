@@ -83,7 +83,11 @@ func share(s *Spike, c *scored) float64 {
 	for _, o := range s.Slow {
 		response := o.End - o.At
 		lost += response
-		covered += min(response, wide.Overlap(Span{o.At, o.End}))
+		part := min(response, wide.Overlap(Span{o.At, o.End}))
+		if c.most > 0 {
+			part = min(part, c.most+2*c.slack)
+		}
+		covered += part
 	}
 	if lost == 0 {
 		if s.Len() == 0 {
@@ -189,8 +193,8 @@ func (e *explainer) answer(s *Spike, cs []*scored) {
 	best := cs[0]
 	s.Margin = best.Score
 	for _, c := range cs[1:] {
-		if c.away || c.kind == best.kind && c.fault == nil {
-			continue
+		if c.away || c.kind == best.kind && (c.fault == nil || c.Overlap(best.Span) > 0) {
+			continue // more of the same is no other answer; nor is one fault on several nodes at once
 		}
 		if s.Margin = best.Score - c.Score; s.Margin < needMargin && c.Score >= needScore {
 			s.Unknown, s.Share = UnknownAmbiguous, 0

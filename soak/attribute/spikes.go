@@ -53,6 +53,7 @@ type found struct {
 type spiker struct {
 	load   Span
 	bars   bars
+	systems
 	open   map[string]*cluster
 	done   []*cluster
 	pruned []*cluster             // without detail
@@ -60,8 +61,8 @@ type spiker struct {
 	same   []record.SlowOp        // operations of one intended start, put in one order before they are looked at
 }
 
-func newSpiker(load Span, m bars) *spiker {
-	return &spiker{load: load, bars: m, open: map[string]*cluster{}, failed: map[opKey]map[int]bool{}}
+func newSpiker(load Span, m bars, sys systems) *spiker {
+	return &spiker{load: load, bars: m, systems: sys, open: map[string]*cluster{}, failed: map[opKey]map[int]bool{}}
 }
 
 // add takes one kept operation.
@@ -85,7 +86,7 @@ func (s *spiker) flush() {
 
 func (s *spiker) look(o record.SlowOp) {
 	k := opKey{o.Workload, o.Op, o.Size}
-	b, system := s.bars.of(k), workloadSystem(o.Workload)
+	b, system := s.bars.of(k), s.of(o.Workload)
 	response := o.End - o.At
 	if o.Outcome == record.OK && response < b.Threshold {
 		if o.Why == record.WhyControl {
@@ -214,7 +215,7 @@ func (s *spiker) blind(t *table) []*cluster {
 			if s.covered(r.key, i, t, span, x) {
 				continue
 			}
-			c := &cluster{Spike: Spike{System: workloadSystem(r.key.workload), Span: span, Longest: x.max, Ops: max(1, x.failed), Failed: x.failed},
+			c := &cluster{Spike: Spike{System: s.of(r.key.workload), Span: span, Longest: x.max, Ops: max(1, x.failed), Failed: x.failed},
 				workloads: map[string]bool{r.key.workload: true}, nodes: map[string]bool{}}
 			c.Excess = max(0, x.max-b.Median)
 			out = append(out, c)
@@ -228,7 +229,7 @@ func (s *spiker) covered(k opKey, i int, t *table, span Span, x tick) bool {
 	if x.failed > 0 && x.max < s.bars.of(k).Threshold {
 		return s.failed[k][int(t.begin(i)/time.Second)]
 	}
-	system := workloadSystem(k.workload)
+	system := s.of(k.workload)
 	for _, cs := range [][]*cluster{s.done, s.pruned} {
 		for _, c := range cs {
 			if c.System == system && c.Overlap(span) > 0 {

@@ -50,11 +50,15 @@ type table struct {
 	from time.Duration // a whole second
 	rows []*row        // in order of key
 	byID map[opKey]*row
+	systems
 }
 
-func newTable(from time.Duration) *table {
-	return &table{from: from / time.Second * time.Second, byID: map[opKey]*row{}}
+func newTable(from time.Duration, s systems) *table {
+	return &table{from: from / time.Second * time.Second, byID: map[opKey]*row{}, systems: s}
 }
+
+// matches says that a workload loads the system; "" is any.
+func (t *table) matches(system, workload string) bool { return system == "" || t.of(workload) == system }
 
 // second is the index of the second that d lies in.
 func (t *table) second(d time.Duration) int {
@@ -107,7 +111,7 @@ func readTable(ctx context.Context, r *record.Reader, a *Analysis) (*table, erro
 			from = min(from, p.From)
 		}
 	}
-	t := newTable(from)
+	t := newTable(from, systemsOf(a.Nodes))
 	if a.Load.To == 0 {
 		return t, nil
 	}

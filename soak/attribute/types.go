@@ -14,7 +14,7 @@ type Analysis struct {
 	Live    bool          // set by the caller, who can look at the process: the run still goes on
 	End     time.Duration // offset of the last thing in the record
 	Load    Span          // the judged span: the load phase, in whole seconds; empty when load never began
-	Nodes   []record.Node // the last state of every node before the end
+	Nodes   []record.Node // the last state of every node
 	Without []string      // what consent was missing for: "faults", "purges"
 
 	Operations []Operation // per workload, operation and size

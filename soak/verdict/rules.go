@@ -131,14 +131,15 @@ func (j *judge) fault(f attribute.Recovery) {
 	if f.Optional {
 		weak = record.Info
 	}
-	if f.Injected <= 0 {
-		add(CodeFaultSkipped, weak, " was skipped: %s", either(f.Skipped, f.Error, "no reason given"))
+	if f.Injected <= 0 && (f.Skipped != "" || f.Healed || f.Step == record.StepPrepared) {
+		add(CodeFaultSkipped, weak, " did not run: %s", either(f.Skipped, f.Error, "the run ended before"))
 		return
 	}
 	if !f.Bit {
 		add(CodeNoBite, weak, " was not seen to bite%s", suffix(f.Error))
 	}
-	if !f.Healed && (f.Bit || f.Reverted == 0) {
+	// What was injected, or tried, must be seen healed even where it did not bite.
+	if !f.Healed {
 		add(CodeNotHealed, record.Fail, " was not seen healed%s", suffix(f.Error))
 		return
 	}
@@ -174,7 +175,14 @@ func (j *judge) purges() {
 		}
 		where := Reason{From: p.At, To: p.To, Evidence: p.Files}
 		switch {
-		case !p.Restorable:
+		case p.Error != "" && p.Dir == "":
+			where.Code, where.Severity = CodePurgeFailed, record.Inconclusive
+			if p.Optional {
+				where.Severity = record.Info
+			}
+			where.Text = fmt.Sprintf("a purge of %s did not begin: %s", p.Target, p.Error)
+			j.add(where)
+		case !p.Restorable && (p.Error == "" || p.Removed > 0):
 			where.Code, where.Severity = CodeNotRestorable, record.Fail
 			where.Text = fmt.Sprintf("%s: what the purge left is not proven restorable%s", p.Node, suffix(p.Error))
 			j.add(where)
