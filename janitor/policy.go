@@ -70,7 +70,7 @@ func (d *decision) prove() *breakage {
 	if len(d.counting) < d.keep {
 		for f := range d.doubt {
 			if !d.making(f, d.now) {
-				return &breakage{CodeFew, "", fmt.Sprintf("only %d snapshots count of the %d to keep, and others are damaged", len(d.counting), d.keep)}
+				return &breakage{CodeFew, "", fmt.Sprintf("%d of the %d snapshots to keep are whole, others are damaged", len(d.counting), d.keep)}
 			}
 		}
 	}

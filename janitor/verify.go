@@ -12,9 +12,9 @@ type Restorable struct {
 	System string `json:"system"`
 	// Restorable is true when the newest transaction in the files can be restored without a gap, proven on their content.
 	// Otherwise Reason says what is missing or unsure, and the other fields tell of the best that can still be had.
-	Restorable bool           `json:"restorable"`
-	Reason     string         `json:"reason,omitempty"`
-	Zxid       zookeeper.Zxid `json:"zxid"`
+	Restorable bool   `json:"restorable"`
+	Reason     string `json:"reason,omitempty"`
+	Zxid       string `json:"zxid"` // as ZooKeeper writes it, "0x1b5b"; "" when nothing can be restored
 	// Nodes is ZooKeeper's count of the state at Zxid. Only there when a snapshot holds exactly that state.
 	Nodes         *int      `json:"nodes,omitempty"`
 	Snapshot      string    `json:"snapshot"`       // the newest one that leads to Zxid; "" from the bare logs
@@ -31,8 +31,8 @@ func Verify(ctx context.Context, dir Dir) (Restorable, error) {
 	return inv.Restorable(), nil
 }
 
-// Restorable is the verdict of Verify on an inventory. It has no clock: what the newest change in the directory is
-// younger than by little may still be in the making.
+// Restorable is the verdict of Verify on an inventory. It needs no clock: a file that was written last, or soon before
+// the one that was, may still be in the making.
 func (inv Inventory) Restorable() Restorable {
 	s := stateOf(inv)
 	var latest time.Time
@@ -42,12 +42,21 @@ func (inv Inventory) Restorable() Restorable {
 		}
 	}
 	r := Restorable{System: inv.System, Findings: list0(s.observe(inv.Split, latest))}
-	best, why := s.best(&r)
-	if best == nil && r.Reason != "" {
+	b := s.best()
+	if !b.found {
+		r.Reason = "no snapshot counts, and the logs do not start with the first transaction"
 		return r
 	}
+	r.Zxid, r.RestartPoints = b.zxid.String(), b.points
+	if b.from != nil {
+		r.Snapshot = b.from.Name
+		if sn := b.from.Snapshot; sn.HasLast && sn.Last == b.from.Zxid && b.zxid == b.from.Zxid {
+			r.Nodes = &sn.Nodes
+		}
+	}
+	why := b.broken
 	if why == nil {
-		why = s.hidden(best)
+		why = s.hidden(b.from)
 	}
 	if why != nil {
 		r.Reason = why.String()
@@ -58,31 +67,31 @@ func (inv Inventory) Restorable() Restorable {
 	return r
 }
 
-// best finds the newest state and the snapshots that lead to it. The snapshot is nil for the bare logs, or for nothing.
-func (s state) best(r *Restorable) (from *File, why *breakage) {
-	found := false
+// outcome is the newest state that can be had.
+type outcome struct {
+	found  bool
+	zxid   zookeeper.Zxid
+	from   *File // the newest snapshot that leads to it; nil: the bare logs
+	points int   // snapshots that lead to it
+	broken *breakage
+}
+
+func (s state) best() outcome {
+	var b outcome
 	if len(s.chain) > 0 && s.chain[0].Log.First.Follows(0) {
-		r.Zxid, why = s.chain.reach(0)
-		found = true
+		b.found = true
+		b.zxid, b.broken = s.chain.reach(0)
 	}
 	for _, f := range s.counting {
 		z, broken := s.chain.reach(f.Zxid)
 		switch {
-		case !found || z > r.Zxid || z == r.Zxid && r.RestartPoints == 0:
-			found = true
-			r.Zxid, r.Snapshot, r.RestartPoints = z, f.Name, 1
-			from, why = f, broken
-		case z == r.Zxid:
-			r.RestartPoints++
+		case !b.found || z > b.zxid || z == b.zxid && b.from == nil:
+			b = outcome{found: true, zxid: z, from: f, points: 1, broken: broken}
+		case z == b.zxid:
+			b.points++
 		}
 	}
-	if !found {
-		r.Reason = "no snapshot counts, and the logs do not start with the first transaction"
-	}
-	if from != nil && from.Snapshot.HasLast && from.Snapshot.Last == from.Zxid && from.Zxid == r.Zxid {
-		r.Nodes = &from.Snapshot.Nodes
-	}
-	return from, why
+	return b
 }
 
 // hidden finds what may hold a newer state than the one that was found, and can't be read.
