@@ -47,12 +47,13 @@ func (p testerParams) check() error {
 type tester struct {
 	env    Env
 	own    testerParams
+	sleep  func(context.Context, time.Duration) bool
 	sched  metrics.Float64Histogram
 	pauses metrics.Float64Histogram
 }
 
 func newTester(_ Spec, env Env, own testerParams) (Probe, error) {
-	return &tester{env: env, own: own}, nil
+	return &tester{env: env, own: own, sleep: sleep}, nil
 }
 
 // Name implements Probe.
@@ -60,18 +61,14 @@ func (p *tester) Name() string { return "tester" }
 
 // Watch sleeps again and again, without a break, until ctx ends.
 func (p *tester) Watch(ctx context.Context, emit record.Emit) error {
-	t := time.NewTimer(p.own.Sleep)
-	defer t.Stop()
 	for {
 		due := p.env.Clock.Now() + p.own.Sleep
-		t.Reset(p.own.Sleep)
-		select {
-		case <-ctx.Done():
+		if !p.sleep(ctx, p.own.Sleep) {
 			return nil
-		case <-t.C:
 		}
 		now := p.env.Clock.Now()
 		if late := now - due; late > p.own.Stall {
+			// It may have stopped running at any moment of the sleep.
 			emit(record.Evidence{
 				Stamp: record.Stamp{At: due, Uncertainty: p.own.Sleep}, To: now, Class: record.ClassTester,
 				Magnitude: late.Seconds(), Unit: "s", Text: "nightshift itself did not run for " + round(late),

@@ -104,7 +104,7 @@ func (u *DirUsage) grow(first DirUsage) {
 func (inv inventory) held() []Held {
 	var hs []Held
 	for _, kind := range fileKinds() {
-		h := Held{Kind: kind}
+		h := Held{Kind: kind.String()}
 		for _, e := range inv {
 			if e.kind == kind {
 				h.Count++

@@ -11,20 +11,15 @@ import (
 	"syscall"
 	"time"
 
+	format "nightshift/janitor/format/zookeeper"
 	"nightshift/soak/record"
 	"nightshift/soak/target"
 )
 
-// The types of files in a data directory, as record.File and the names of series have them.
-const (
-	fileLog      = "log"
-	fileSnapshot = "snapshot"
-	fileEpoch    = "epoch"
-	fileTemp     = "temp"
-	fileForeign  = "foreign"
-)
-
-func fileKinds() []string { return []string{fileLog, fileSnapshot, fileEpoch, fileTemp, fileForeign} }
+// fileKinds are the kinds of files in a data directory, as record.File and the names of series have them.
+func fileKinds() []format.Kind {
+	return []format.Kind{format.Log, format.Snapshot, format.Epoch, format.Temp, format.Foreign}
+}
 
 // maxEntries bounds what one directory may hold before the probe refuses to stat it all.
 const maxEntries = 100_000
@@ -79,8 +74,8 @@ func (p *files) Sample(ctx context.Context) ([]Reading, error) {
 
 // entry is one file of a data directory.
 type entry struct {
-	kind             string
-	zxid             uint64
+	kind             format.Kind
+	zxid             format.Zxid
 	bytes, allocated int64
 }
 
@@ -146,17 +141,17 @@ func entryOf(name string, fi fs.FileInfo) entry {
 		e.allocated = st.Blocks * 512
 	}
 	if !fi.Mode().IsRegular() {
-		e.kind = fileForeign
-		return e
+		return e // foreign, whatever its name
 	}
-	e.kind, e.zxid = classify(name)
+	n := format.Classify(name)
+	e.kind, e.zxid = n.Kind, n.Zxid
 	return e
 }
 
 func (inv inventory) series(node string, at record.Stamp) []Reading {
 	var rs []Reading
-	one := func(kind, what, unit string, v float64) {
-		rs = append(rs, record.Series{Stamp: at, Name: "zookeeper.files." + kind + "." + what, Node: node, Unit: unit, Value: v})
+	one := func(kind format.Kind, what, unit string, v float64) {
+		rs = append(rs, record.Series{Stamp: at, Name: "zookeeper.files." + kind.String() + "." + what, Node: node, Unit: unit, Value: v})
 	}
 	for _, kind := range fileKinds() {
 		var sum entry
@@ -172,7 +167,7 @@ func (inv inventory) series(node string, at record.Stamp) []Reading {
 		one(kind, "count", "1", float64(count))
 		one(kind, "bytes", "By", float64(sum.bytes))
 		one(kind, "allocated", "By", float64(sum.allocated))
-		if kind == fileLog || kind == fileSnapshot {
+		if kind == format.Log || kind == format.Snapshot {
 			one(kind, "zxid", "1", float64(sum.zxid)) // exact below 2^53: epochs up to two million
 		}
 	}
@@ -184,7 +179,7 @@ func changes(node string, at record.Stamp, before, now inventory) []Reading {
 	var rs []Reading
 	one := func(path string, e entry, change string) {
 		rs = append(rs, record.File{
-			Stamp: at, Node: node, Path: path, Type: e.kind, Bytes: e.bytes, Allocated: e.allocated, Change: change,
+			Stamp: at, Node: node, Path: path, Type: e.kind.String(), Bytes: e.bytes, Allocated: e.allocated, Change: change,
 		})
 	}
 	for _, path := range sortedPaths(before) {
