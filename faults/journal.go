@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,8 +116,10 @@ func (j *Journal) append(l line) error {
 // must not keep the guardian from its work: after a second the line is written all the same, which is safe, since
 // one write in append mode is never mixed with another and readers skip an empty line.
 func (j *Journal) lock() (unlock func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
 	fd := int(j.f.Fd())
-	for range 100 {
+	for {
 		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return func() { _ = unix.Flock(fd, unix.LOCK_UN) } // closing the file unlocks as well
@@ -124,9 +127,10 @@ func (j *Journal) lock() (unlock func()) {
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			return nil // a file system without locks
 		}
-		time.Sleep(10 * time.Millisecond)
+		if sleep(ctx, 10*time.Millisecond) != nil {
+			return nil
+		}
 	}
-	return nil
 }
 
 // torn says whether the file ends within a line.

@@ -98,6 +98,11 @@ func (d *Double) Signal(ref target.ProcRef, sig syscall.Signal) error {
 	})
 }
 
+// Kill ends the process of a node, as a stranger would.
+func (d *Double) Kill(id string) {
+	_ = d.change(func(p *patient) bool { return p.node.ID == id }, func(p *patient) error { p.state = 0; return nil })
+}
+
 // State implements faults.Host.
 func (d *Double) State(ref target.ProcRef) (byte, error) {
 	d.mu.Lock()

@@ -103,33 +103,42 @@ func (c *trial) seen(u faults.Undo, ph faults.Phase) (bool, string) {
 	return ev.Seen, ev.Text
 }
 
-func (c *trial) await(u faults.Undo, ph faults.Phase) {
+// until polls look until it is true; its text says what was seen last.
+func (c *trial) until(what string, look func() (bool, string)) {
 	c.Helper()
-	for end := time.Now().Add(seenWithin); ; time.Sleep(20 * time.Millisecond) {
-		seen, text := c.seen(u, ph)
-		if seen {
+	tick, end := time.NewTicker(20*time.Millisecond), time.NewTimer(seenWithin)
+	defer tick.Stop()
+	defer end.Stop()
+	for {
+		ok, text := look()
+		if ok {
 			return
 		}
-		if time.Now().After(end) {
-			c.Fatalf("phase %d was not seen: %s", ph, text)
+		select {
+		case <-tick.C:
+		case <-end.C:
+			c.Fatalf("not seen within %s: %s; last was %s", seenWithin, what, text)
 		}
 	}
+}
+
+func (c *trial) await(u faults.Undo, ph faults.Phase) {
+	c.Helper()
+	what := map[faults.Phase]string{faults.Biting: "bite", faults.Healed: "healed"}[ph]
+	c.until(what, func() (bool, string) { return c.seen(u, ph) })
 }
 
 // serves waits until the patient serves, which it must.
 func (c *trial) serves() {
 	c.Helper()
-	for end := time.Now().Add(seenWithin); ; time.Sleep(20 * time.Millisecond) {
+	c.until("the patient serves", func() (bool, string) {
 		ctx, cancel := context.WithTimeout(c.Context(), time.Second)
-		err := c.host.Serving(ctx, c.p.Node())
-		cancel()
-		if err == nil {
-			return
+		defer cancel()
+		if err := c.host.Serving(ctx, c.p.Node()); err != nil {
+			return false, err.Error()
 		}
-		if time.Now().After(end) {
-			c.Fatalf("the patient does not serve: %v", err)
-		}
-	}
+		return true, ""
+	})
 }
 
 // same fails when the patient's process is another one than before, or is stopped.
@@ -192,16 +201,11 @@ func (c *trial) cancelled() {
 	ctx, cancel := context.WithCancel(c.Context())
 	cancel()
 	_ = c.fault().Inject(ctx, u) // either is right
-	c.revert(u)
 	// A kill may still be on its way when the first undo looks; whoever undoes asks again until it is healed.
-	for end := time.Now().Add(seenWithin); ; time.Sleep(20 * time.Millisecond) {
-		if seen, text := c.seen(u, faults.Healed); seen {
-			break
-		} else if time.Now().After(end) {
-			c.Fatalf("not seen healed: %s", text)
-		}
+	c.until("healed", func() (bool, string) {
 		c.revert(u)
-	}
+		return c.seen(u, faults.Healed)
+	})
 	c.serves()
 }
 
