@@ -345,6 +345,23 @@ func (l *Lab) end(ctx context.Context) error {
 	return l.StopAll(ctx)
 }
 
+// RemoveData removes data that lies outside the lab's directory (Spec.DataRoot), after Down. Other data stays.
+func (l *Lab) RemoveData() error {
+	l.mu.Lock()
+	ended := l.ended
+	l.mu.Unlock()
+	switch {
+	case l.spec.DataRoot == "":
+		return nil
+	case !ended:
+		return errors.New("remove data: the lab is up")
+	}
+	if err := os.RemoveAll(l.spec.dataHome()); err != nil {
+		return fmt.Errorf("remove data: %w", err)
+	}
+	return nil
+}
+
 // Down ends the servers and everything that was made for them; data and logs stay. When ctx ends first they are
 // killed. A second call does nothing.
 func (l *Lab) Down(ctx context.Context) error {

@@ -44,8 +44,10 @@ type owner struct {
 	work     sync.WaitGroup
 }
 
-// requestLimit bounds one request, whoever asks.
-const requestLimit = 2 * time.Minute
+const (
+	requestLimit = 2 * time.Minute // of one request, whoever asks
+	replyLimit   = 5 * time.Second // an asker that does not read must not hold up the end
+)
 
 // listen starts to answer requests with handle until close.
 func listen(path string, handle func(context.Context, target.Request) (target.Cluster, error)) (*owner, error) {
@@ -78,7 +80,8 @@ func answer(ctx context.Context, c net.Conn, handle func(context.Context, target
 	defer func() { _ = c.Close() }() // the asker sees a reply that was cut
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	// Only reading is cut short at the end: the answer to "down" is written while the owner closes.
+	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	var r target.Request
 	var a target.Reply
@@ -87,6 +90,7 @@ func answer(ctx context.Context, c net.Conn, handle func(context.Context, target
 	} else if a.Cluster, err = handle(ctx, r); err != nil {
 		a.Error = err.Error()
 	}
+	_ = c.SetWriteDeadline(time.Now().Add(replyLimit))
 	_ = json.NewEncoder(c).Encode(a) // an asker who left gets no answer
 }
 

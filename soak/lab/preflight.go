@@ -17,15 +17,15 @@ import (
 const roomPerNode = 100 << 20
 
 // Preflight checks that s could be brought up here, without starting or downloading anything. Its errors are
-// *Error, with the command that helps as hint.
+// *Error, with the command that helps as hint, or those of Check.
 func Preflight(ctx context.Context, s Spec) error {
 	s = s.withDefaults()
 	s, err := s.absolute()
 	if err != nil {
 		return err
 	}
-	if err := s.check(); err != nil {
-		return &Error{Op: "check lab", Err: err}
+	if err := s.Check(); err != nil {
+		return err
 	}
 	_, jerr := findJava(ctx)
 	var missing *Error

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,6 +42,9 @@ func (l *Lab) WaitReady(ctx context.Context) error {
 
 // notReady says why, with the log of the first node: in an ensemble without quorum all say the same.
 func (l *Lab) notReady(cause, last error) error {
+	if errors.Is(cause, context.Canceled) {
+		return fmt.Errorf("start lab: %w", cause)
+	}
 	n := l.nodes[0]
 	return &Error{Op: "start lab", Path: n.serverLog(), Err: fmt.Errorf("%w: %w; the log of %s ends with\n%s", cause, last, n.id, tail(n.logText(), 10))}
 }

@@ -1,11 +1,13 @@
 package lab
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nightshift/soak/config"
@@ -25,6 +27,15 @@ type Spec struct {
 	Name     string            `json:"name"`               // of the target, "zk"
 	RunID    string            `json:"run_id"`
 	Detached bool              `json:"detached,omitempty"` // a supervisor owns it; set by Detach
+}
+
+// MarshalJSON writes the heap as text, in bytes: config.Bytes reads nothing else.
+func (s Spec) MarshalJSON() ([]byte, error) {
+	type plain Spec
+	return json.Marshal(struct {
+		plain
+		Heap string `json:"heap"`
+	}{plain(s), strconv.FormatInt(int64(s.Heap), 10)})
 }
 
 const (
@@ -146,8 +157,9 @@ func (s Spec) wrong() []fault {
 	return fs
 }
 
-// check is wrong for specs that did not come from a plan.
-func (s Spec) check() error {
+// Check says everything that is wrong in a Spec that did not come from a plan.
+func (s Spec) Check() error {
+	s = s.withDefaults()
 	var errs []error
 	for _, f := range s.wrong() {
 		errs = append(errs, errors.New(f.text))
