@@ -9,8 +9,9 @@ import (
 	"nightshift/probes"
 	"nightshift/soak"
 	"nightshift/soak/config"
-	zkload "nightshift/soak/zookeeper"
+	"nightshift/soak/target"
 	"nightshift/soak/verdict"
+	zkload "nightshift/soak/zookeeper"
 )
 
 // assembly is a plan of which every room has decoded its part.
@@ -30,6 +31,8 @@ type workloadSpec struct {
 	Kind   string
 	Target string
 	Node   config.Node
+	name   string
+	need   zkload.Requirements
 }
 
 // Options of everything that starts from a plan.
@@ -106,17 +109,37 @@ func (a *assembly) decodeWorkloads() (ps config.Problems) {
 		if a.targets[head.Target] == nil {
 			ps = append(ps, it.Problemf("target %q is none of the plan's targets (%s)", head.Target, strings.Join(a.order, ", ")))
 		}
-		w, wps := zkload.New(head.Kind, it, zkload.Env{})
+		spec := workloadSpec{Kind: head.Kind, Target: head.Target, Node: it}
+		w, wps := zkload.New(head.Kind, it, zkload.Env{Cluster: placeholder, RunID: "check"})
 		ps = append(ps, wps...)
-		if w != nil && names[w.Name()] {
-			ps = append(ps, it.Problemf("a second workload is called %s; give it another name with name:", w.Name()))
+		if len(wps) == 0 {
+			spec.name, spec.need = w.Name(), zkload.Require(w)
+			if names[spec.name] {
+				ps = append(ps, it.Problemf("a second workload is called %s; give it another name with name:", spec.name))
+			}
+			names[spec.name] = true
 		}
-		if w != nil {
-			names[w.Name()] = true
-		}
-		a.workloads = append(a.workloads, workloadSpec{Kind: head.Kind, Target: head.Target, Node: it})
+		a.workloads = append(a.workloads, spec)
 	}
 	return ps
+}
+
+// placeholder stands for the target while its workloads are only looked at.
+var placeholder = target.Cluster{Name: "target", Nodes: []target.Node{{ID: "n1", Addrs: []string{"localhost:2181"}}}}
+
+// known are the workloads that expectations may speak of, each with its operations.
+func (a *assembly) known() verdict.Known {
+	ops := map[string][]string{}
+	for _, k := range zkload.Kinds() {
+		ops[k.Kind] = k.Ops
+	}
+	known := verdict.Known{}
+	for _, w := range a.workloads {
+		if w.name != "" {
+			known[w.name] = ops[w.Kind]
+		}
+	}
+	return known
 }
 
 func (a *assembly) decodeFaults() (ps config.Problems) {
@@ -126,6 +149,9 @@ func (a *assembly) decodeFaults() (ps config.Problems) {
 	}
 	spec, fps := faults.Decode(n)
 	a.faults, ps = spec, fps
+	if len(fps) > 0 {
+		return ps
+	}
 	a.faultsOn = spec.Target
 	switch {
 	case a.faultsOn == "" && len(a.order) == 1:

@@ -5,3 +5,21 @@
 // To add a kind of workload, fault or probe, add it in its own room; nothing changes here. To add a
 // system, add its case in systems.go.
 package night
+
+import (
+	"nightshift/probes"
+	"nightshift/soak"
+	"nightshift/soak/target"
+)
+
+// Names of other rooms' types that cmd hands on.
+type (
+	Cluster  = target.Cluster
+	DirUsage = probes.DirUsage
+)
+
+// Seed makes an override of a number.
+func Seed(n uint64) *soak.Seed {
+	s := soak.Seed(n)
+	return &s
+}

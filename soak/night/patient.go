@@ -52,6 +52,8 @@ func (p *patient) Lookup(ctx context.Context) (target.Cluster, error) {
 	return c, nil
 }
 
+func (p *patient) words() zkclient.Words { return zkclient.Words{Dial: p.dial} }
+
 type status struct {
 	zkclient.ServerStatus
 	err error
@@ -65,7 +67,7 @@ func (p *patient) ask(ctx context.Context, c target.Cluster) []status {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, askLimit)
 			defer cancel()
-			out[i].ServerStatus, out[i].err = p.status(ctx, n.Addrs[0])
+			out[i].ServerStatus, out[i].err = p.words().Status(ctx, n.Addrs[0])
 		})
 	}
 	wg.Wait()

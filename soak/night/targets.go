@@ -29,9 +29,9 @@ type targetSpec struct {
 type nodeSpec struct {
 	Addr  string   `yaml:"addr"`
 	ID    string   `yaml:"id"`
-	Data  string   `yaml:"data"`  // dataDir, when it is on this host
-	Logs  string   `yaml:"logs"`  // dataLogDir, when apart
-	Log   string   `yaml:"log"`   // server log file
+	Data  string   `yaml:"data"` // dataDir, when it is on this host
+	Logs  string   `yaml:"logs"` // dataLogDir, when apart
+	Log   string   `yaml:"log"`  // server log file
 	GCLog string   `yaml:"gc_log"`
 	Start []string `yaml:"start"` // command that starts it again
 }

@@ -224,6 +224,7 @@ type Purge struct {
 	Kept       int           `json:"kept"`
 	Restorable bool          `json:"restorable"` // proven on the files after the purge
 	Zxid       string        `json:"zxid,omitempty"`
+	Refused    string        `json:"refused,omitempty"` // why the janitor was unsure and deleted nothing
 	Error      string        `json:"error,omitempty"`
 	Files      []string      `json:"files,omitempty"` // what was removed, at most 100 names
 	Optional   bool          `json:"optional,omitempty"`

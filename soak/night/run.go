@@ -1,0 +1,280 @@
+package night
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nightshift/faults"
+	"nightshift/faults/guardian"
+	"nightshift/soak"
+	"nightshift/soak/record"
+	"nightshift/soak/target"
+)
+
+// RunOptions of a run.
+type RunOptions struct {
+	Options
+	Out      string                        // directory of the run; empty: a new one below ./runs
+	Tool     string                        // version of nightshift
+	Replay   string                        // the command line, without --seed
+	Progress io.Writer                     // live progress; nil: none
+	Report   func(dir string) (int, error) // judges and shows the run, and returns its exit code; called before clients are closed
+
+	double *double // parts that a test replaces
+}
+
+// RunResult is what became of a run.
+type RunResult struct {
+	Dir         string
+	Code        int  // of the verdict; valid when the report was made
+	Interrupted bool // ctx ended first
+}
+
+// Run works one night: lab, preflight, lanes, phases, report. ctx ends at the first interrupt, hard at the second.
+// The error says why there is no report; ErrUsage, ErrUnavailable tell its kind.
+func Run(ctx, hard context.Context, o RunOptions) (RunResult, error) {
+	a, err := assemble(o.Options)
+	if err != nil {
+		return RunResult{}, err
+	}
+	if err := a.consented(); err != nil {
+		return RunResult{}, err
+	}
+	if err := a.labPreflight(ctx, o.double); err != nil {
+		return RunResult{}, sorted(err)
+	}
+	s, err := open(a, o)
+	if err != nil {
+		return RunResult{}, err
+	}
+	res := RunResult{Dir: s.dir}
+	err = s.work(ctx, hard)
+	res.Interrupted = ctx.Err() != nil
+	// The report comes before anything is closed: a close that hangs must not cost the result.
+	if rerr := s.sealRecord(); rerr != nil {
+		err = errors.Join(err, rerr)
+	}
+	var early earlyError
+	if !errors.As(err, &early) || early.kind == nil {
+		code, rerr := s.report(o.Report)
+		res.Code, err = code, errors.Join(unlessEarly(err), rerr)
+	}
+	return res, sorted(errors.Join(err, s.close(hard)))
+}
+
+// earlyError ended the run before there was anything to judge.
+type earlyError struct{ kind, err error }
+
+func (e earlyError) Error() string   { return e.err.Error() }
+func (e earlyError) Unwrap() []error { return []error{e.kind, e.err} }
+
+// unlessEarly drops what the record has said already: why the run ended stands in its last phase.
+func unlessEarly(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, soak.ErrRecord) {
+		return nil
+	}
+	return err
+}
+
+// shift is a run under way.
+type shift struct {
+	*assembly
+	o        RunOptions
+	id, dir  string
+	clock    record.Clock
+	run      record.Run
+	store    *record.Store
+	progress *progress
+	patients map[string]*patient
+	guard    *guardian.Guardian
+	journal  *faults.Journal
+	sealed   bool
+
+	workloadsDone func(ctx context.Context) error // closes the workloads' clients
+}
+
+// open makes the run directory, writes the plan as it will run, and starts the record.
+func open(a *assembly, o RunOptions) (*shift, error) {
+	s := &shift{assembly: a, o: o, patients: map[string]*patient{}}
+	s.id = time.Now().UTC().Format("20060102-150405") + fmt.Sprintf("-%05x", uint64(a.plan.Seed)&0xfffff)
+	s.dir = o.Out
+	if s.dir == "" {
+		s.dir = filepath.Join("runs", a.plan.Name+"-"+s.id)
+	}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return nil, refusedf("make run directory: %w", err)
+	}
+	planFile := filepath.Join(s.dir, "plan.yaml")
+	if _, err := os.Stat(planFile); err == nil {
+		return nil, usagef("%s holds a run already; give another directory with --out", s.dir)
+	}
+	if err := os.WriteFile(planFile, []byte(a.plan.Root.String()), 0o644); err != nil {
+		return nil, refusedf("write plan: %w", err)
+	}
+	s.clock = record.NewClock()
+	run, err := s.describe()
+	if err != nil {
+		return nil, err
+	}
+	s.run = run
+	if s.store, err = record.Create(s.dir, s.clock, run); err != nil {
+		return nil, refusedf("start the record: %w", err)
+	}
+	s.progress = newProgress(s)
+	return s, nil
+}
+
+func (s *shift) describe() (record.Run, error) {
+	self, err := target.Resolve(os.Getpid())
+	if err != nil {
+		return record.Run{}, fmt.Errorf("describe run: %w", err)
+	}
+	hostName, err := os.Hostname()
+	if err != nil {
+		return record.Run{}, fmt.Errorf("describe run: %w", err)
+	}
+	var boot unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot); err != nil {
+		return record.Run{}, fmt.Errorf("describe run: %w", err)
+	}
+	return record.Run{
+		Format: record.Format, ID: s.id, Plan: s.plan.Name, YAML: s.plan.Root.String(), Seed: uint64(s.plan.Seed),
+		Started: s.clock.Base().Round(0), Host: hostName, BootID: self.BootID, Pid: self.Pid, Ticks: self.Ticks,
+		BootBase: boot.Nano() - int64(s.clock.Now()), Tool: s.o.Tool,
+		Replay: strings.TrimSpace(s.o.Replay + fmt.Sprintf(" --seed %d", uint64(s.plan.Seed))), Left: s.left(),
+	}, nil
+}
+
+// emit is what every lane calls: the record, and live progress beside it.
+func (s *shift) emit(e record.Event) {
+	s.store.Emit(e)
+	s.progress.see(e)
+}
+
+// work goes from the lab to the end of the last phase.
+func (s *shift) work(ctx, hard context.Context) error {
+	stopProgress := s.progress.run()
+	defer stopProgress()
+	s.emit(record.Phase{Stamp: s.clock.Stamp(), Name: record.PhaseLab})
+	if err := s.admit(ctx); err != nil {
+		return s.early(ctx, err)
+	}
+	if err := s.preflight(ctx); err != nil {
+		return s.early(ctx, err)
+	}
+	r, err := s.runner(ctx)
+	if err != nil {
+		return s.early(ctx, err)
+	}
+	err = r.Run(ctx, hard)
+	s.nodes(context.WithoutCancel(ctx))
+	return err
+}
+
+// early ends the record of a run that never came to its load.
+func (s *shift) early(ctx context.Context, err error) error {
+	text := "failed: " + err.Error()
+	if ctx.Err() != nil {
+		text = record.EndInterrupted
+	}
+	s.emit(record.Phase{Stamp: s.clock.Stamp(), Name: record.PhaseEnd, Text: text})
+	err = sorted(err)
+	if ctx.Err() != nil {
+		return context.Canceled
+	}
+	return earlyError{kind: kindOf(err), err: err}
+}
+
+func kindOf(err error) error {
+	for _, k := range []error{ErrUsage, ErrUnavailable} {
+		if errors.Is(err, k) {
+			return k
+		}
+	}
+	return nil
+}
+
+// nodes records how every server stands.
+func (s *shift) nodes(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*askLimit)
+	defer cancel()
+	for _, name := range s.order {
+		p := s.patients[name]
+		c, err := p.Lookup(ctx)
+		if err != nil {
+			s.emit(record.Note{Stamp: s.clock.Stamp(), Lane: name, Level: "warn", Text: "servers could not be asked: " + err.Error()})
+			continue
+		}
+		for _, n := range c.Nodes {
+			s.emit(record.Node{Stamp: s.clock.Stamp(), System: c.System, Target: name, ID: n.ID, Addr: n.Addrs[0], Pid: n.Proc.Pid,
+				Role: string(n.Role), Up: n.Role != target.Unknown, DataDir: firstOf(n.DataDirs), LogDir: firstOf(n.LogDirs), Version: c.Version})
+		}
+	}
+}
+
+func firstOf(ss []string) string {
+	if len(ss) == 0 {
+		return ""
+	}
+	return ss[0]
+}
+
+// sealRecord ends the record in order, so that the report reads all of it.
+func (s *shift) sealRecord() error {
+	if s.sealed {
+		return nil
+	}
+	s.sealed = true
+	return s.store.Close()
+}
+
+func (s *shift) report(show func(string) (int, error)) (int, error) {
+	if show == nil {
+		return 0, nil
+	}
+	return show(s.dir)
+}
+
+// closeLimit bounds the end of a run: what hangs is left to the guardian and the kernel.
+const closeLimit = 30 * time.Second
+
+// close ends what the run started, in the reverse order.
+func (s *shift) close(hard context.Context) error {
+	ctx, cancel := context.WithTimeout(hard, closeLimit)
+	defer cancel()
+	var errs []error
+	if s.workloadsDone != nil {
+		if err := s.workloadsDone(ctx); err != nil {
+			s.warn(err)
+		}
+	}
+	if s.guard != nil {
+		errs = append(errs, s.guard.Close())
+	}
+	if s.journal != nil {
+		errs = append(errs, s.journal.Close())
+	}
+	for _, name := range s.order {
+		if p := s.patients[name]; p != nil && p.ward != nil {
+			if err := p.ward.Close(ctx); err != nil {
+				errs = append(errs, fmt.Errorf("close %s: %w", name, err))
+			}
+		}
+	}
+	return errors.Join(append(errs, s.sealRecord())...)
+}
+
+// warn tells of something that went wrong after the record was sealed, and that costs nobody anything.
+func (s *shift) warn(err error) {
+	if s.o.Progress != nil {
+		_, _ = fmt.Fprintf(s.o.Progress, "warning: %v\n", err)
+	}
+}
