@@ -133,7 +133,7 @@ func (e *explainer) scope(s *Spike, c *scored) float64 {
 	return 0
 }
 
-// explainAway moves half of a mechanism's score to its cause, where that makes the cause a likely one;
+// explainAway moves a part of a mechanism's score to its cause, where that makes the cause a likely one;
 // the mechanism can then no longer be the cause itself.
 func explainAway(cs []*scored) {
 	gifts := map[*scored]float64{}
@@ -147,7 +147,7 @@ func explainAway(cs []*scored) {
 			}
 		}
 		if m.up != nil {
-			gifts[m.up] += max(0, m.sum()) / 2
+			gifts[m.up] += gift(m.up, m.sum())
 		}
 	}
 	own := map[*scored]float64{}
@@ -159,11 +159,18 @@ func explainAway(cs []*scored) {
 			m.up = nil
 			continue
 		}
-		gift := max(0, own[m]) / 2
+		given := gift(m.up, own[m])
 		m.away = true
-		m.Terms.Away -= gift
-		m.up.Terms.Away += gift
+		m.Terms.Away -= given
+		m.up.Terms.Away += given
 	}
+}
+
+// gift is what a mechanism of that score gives to its cause: half, and less where most of the cause's like
+// did nothing. A purge that ran forty times in peace is hardly why the disk was slow this time.
+func gift(cause *scored, score float64) float64 {
+	hit := (float64(cause.Like-cause.Without) + .5) / (float64(cause.Like) + 1)
+	return max(0, score) / 2 * hit
 }
 
 // rankUp: a fault is a deeper cause than anything that was only seen.
@@ -209,6 +216,7 @@ func (e *explainer) answer(s *Spike, cs []*scored) {
 	for _, m := range cs {
 		if m.up == best || m.up != nil && m.up.up == best {
 			m.Role, m.Reason = RoleMechanism, "it came of "+best.Ref
+			s.Share = max(s.Share, m.Share)
 			if s.Mechanism == "" {
 				s.Mechanism = m.Text
 			}

@@ -49,20 +49,27 @@ type found struct {
 	excess time.Duration
 }
 
+// sight is a second in which a kept operation ended that failed, or else stalled.
+type sight struct {
+	opKey
+	second int
+	failed bool
+}
+
 // spiker finds spikes in kept operations, which come in order of their intended start.
 type spiker struct {
-	load   Span
-	bars   bars
+	load Span
+	bars bars
 	systems
 	open   map[string]*cluster
 	done   []*cluster
-	pruned []*cluster             // without detail
-	failed map[opKey]map[int]bool // seconds in which a kept operation that failed has ended
-	same   []record.SlowOp        // operations of one intended start, put in one order before they are looked at
+	pruned []*cluster      // without detail
+	told   map[sight]bool  // seconds that kept operations tell of
+	same   []record.SlowOp // operations of one intended start, put in one order before they are looked at
 }
 
 func newSpiker(load Span, m bars, sys systems) *spiker {
-	return &spiker{load: load, bars: m, systems: sys, open: map[string]*cluster{}, failed: map[opKey]map[int]bool{}}
+	return &spiker{load: load, bars: m, systems: sys, open: map[string]*cluster{}, told: map[sight]bool{}}
 }
 
 // add takes one kept operation.
@@ -94,12 +101,7 @@ func (s *spiker) look(o record.SlowOp) {
 		}
 		return
 	}
-	if o.Outcome != record.OK {
-		if s.failed[k] == nil {
-			s.failed[k] = map[int]bool{}
-		}
-		s.failed[k][int(o.End/time.Second)] = true
-	}
+	s.told[sight{k, int(o.End / time.Second), o.Outcome != record.OK}] = true
 	c := s.cluster(system, Span{From: o.At, To: max(o.End, o.At+1)})
 	c.keep(stall{SlowOp: o, excess: max(0, response-b.Median)})
 	c.Longest = max(c.Longest, response)
@@ -212,7 +214,7 @@ func (s *spiker) blind(t *table) []*cluster {
 			if x.max >= b.Threshold {
 				span.From = max(s.load.From, span.To-x.max)
 			}
-			if s.covered(r.key, i, t, span, x) {
+			if s.told[sight{r.key, int(at / time.Second), x.failed > 0}] {
 				continue
 			}
 			c := &cluster{Spike: Spike{System: s.of(r.key.workload), Span: span, Longest: x.max, Ops: max(1, x.failed), Failed: x.failed},
@@ -222,22 +224,6 @@ func (s *spiker) blind(t *table) []*cluster {
 		}
 	}
 	return out
-}
-
-// covered says that kept operations already tell of second i.
-func (s *spiker) covered(k opKey, i int, t *table, span Span, x tick) bool {
-	if x.failed > 0 && x.max < s.bars.of(k).Threshold {
-		return s.failed[k][int(t.begin(i)/time.Second)]
-	}
-	system := s.of(k.workload)
-	for _, cs := range [][]*cluster{s.done, s.pruned} {
-		for _, c := range cs {
-			if c.System == system && c.Overlap(span) > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // mergeClusters joins clusters of one system that lie within mergeGap.

@@ -58,7 +58,9 @@ func newTable(from time.Duration, s systems) *table {
 }
 
 // matches says that a workload loads the system; "" is any.
-func (t *table) matches(system, workload string) bool { return system == "" || t.of(workload) == system }
+func (t *table) matches(system, workload string) bool {
+	return system == "" || t.of(workload) == system
+}
 
 // second is the index of the second that d lies in.
 func (t *table) second(d time.Duration) int {
