@@ -126,7 +126,7 @@ func Classify(name string) Name {
 // strictHex reads what Long.toHexString writes for a non-negative number.
 func strictHex(s string) (Zxid, bool) {
 	v, err := strconv.ParseInt(s, 16, 64)
-	return Zxid(v), err == nil && strconv.FormatInt(v, 16) == s
+	return Zxid(v), err == nil && v >= 0 && strconv.FormatInt(v, 16) == s
 }
 
 // ParseAsZooKeeper parses a name as loosely as ZooKeeper does (Util.getZxidFromName): the part after the first dot is a
