@@ -44,6 +44,10 @@ func recovery(f *Recovery, a *Analysis, t *table, m bars, ops []record.SlowOp, s
 		window.To = f.To
 	}
 	f.Offered = offered(t, window, system)
+	if f.Offered == 0 {
+		// An operation counts in the second it ends in; in an outage that outlasts the fault none does.
+		f.Offered = openIn(t, window, ops, system)
+	}
 	back, found := firstGood(t, m, f.To, end, system)
 	search := Span{From: f.Injected, To: end}
 	if found {
@@ -104,6 +108,17 @@ func offered(t *table, s Span, system string) uint64 {
 		for i := max(0, t.second(s.From)); i < len(r.ticks) && t.begin(i) <= s.To; i++ {
 			x := r.ticks[i]
 			n += x.ok + x.failed + x.shed
+		}
+	}
+	return n
+}
+
+// openIn is how many kept operations were open in s.
+func openIn(t *table, s Span, ops []record.SlowOp, system string) uint64 {
+	var n uint64
+	for _, o := range ops {
+		if t.matches(system, o.Workload) && o.At <= s.To && o.End >= s.From {
+			n++
 		}
 	}
 	return n
