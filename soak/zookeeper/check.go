@@ -55,12 +55,11 @@ func (c *crew) remaining(ctx context.Context, conn *zkclient.Conn, n int) ([]str
 
 // checkEphemerals is Check of the workloads whose nodes are all ephemeral.
 func (c *crew) checkEphemerals(ctx context.Context) ([]record.Finding, error) {
-	c.leave()
-	conn, err := c.admin(ctx)
+	conn, err := c.takeOver(ctx)
 	if err != nil {
 		return c.book.findings(), err
 	}
-	defer conn.Close(closeLimit)
+	defer dismiss(conn)
 	book := c.book.fork()
 	err = c.leftOvers(ctx, conn, book, c.spec.workers)
 	return book.findings(), err
@@ -68,12 +67,11 @@ func (c *crew) checkEphemerals(ctx context.Context) ([]record.Finding, error) {
 
 // Clean removes the workload's tree, then what the run created above it as far as that is empty.
 func (c *crew) Clean(ctx context.Context) ([]record.Finding, error) {
-	c.leave()
-	conn, err := c.admin(ctx)
+	conn, err := c.takeOver(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close(closeLimit)
+	defer dismiss(conn)
 	_, left, err := removeTree(ctx, conn, c.dir())
 	if err != nil {
 		return nil, fmt.Errorf("clean %s: %w", c.dir(), err)

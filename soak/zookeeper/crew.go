@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -32,6 +31,7 @@ type crew struct {
 	root root
 	book *ledger
 
+	busy    chan struct{} // holds one token while Run works
 	mu      sync.Mutex
 	members []*member
 }
@@ -55,7 +55,7 @@ func newCrew(env Env, p params, n config.Node, workers int) (*crew, config.Probl
 	if len(addresses(env.Cluster)) == 0 {
 		ps = append(ps, place(n, "target").Problemf("target %q has no server addresses", env.Cluster.Name))
 	}
-	return &crew{env: env, spec: s, root: r, book: newLedger(s.name, env.Clock, env.Emit)}, ps
+	return &crew{env: env, spec: s, root: r, book: newLedger(s.name, env.Clock, env.Emit), busy: make(chan struct{}, 1)}, ps
 }
 
 func prefixOf(c target.Cluster) string {
@@ -124,8 +124,9 @@ func connectAdmin(ctx context.Context, e Env, session, timeout, patience time.Du
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("no server of %s serves within %s; start the ensemble, or correct the addresses of the target: %w",
-			e.where(), patience, err), conn.Close(0))
+		dismiss(conn)
+		return nil, fmt.Errorf("no server of %s serves within %s; start the ensemble, or correct the addresses of the target: %w",
+			e.where(), patience, err)
 	}
 	return conn, nil
 }
@@ -133,6 +134,9 @@ func connectAdmin(ctx context.Context, e Env, session, timeout, patience time.Du
 func (e Env) where() string {
 	return fmt.Sprintf("target %q (%s)", e.Cluster.Name, strings.Join(addresses(e.Cluster), ", "))
 }
+
+// dismiss ends a session that owns nothing: it does no harm if it has to expire.
+func dismiss(conn *zkclient.Conn) { _ = conn.Close(closeLimit) }
 
 // patience is how long no session may come up before setting up fails.
 func (c *crew) patience() time.Duration { return c.spec.session + 2*c.spec.timeout }
@@ -148,7 +152,7 @@ func (c *crew) setup(ctx context.Context, n, buffer int, first func(ctx context.
 	if err != nil {
 		return err
 	}
-	defer conn.Close(closeLimit)
+	defer dismiss(conn)
 	if err := c.root.ensure(ctx, conn, c.dir()); err != nil {
 		return err
 	}
@@ -234,6 +238,25 @@ func (c *crew) Close() error {
 			len(failed), len(members), c.spec.name, c.spec.session, failed[0])
 	}
 	return nil
+}
+
+// begin says that Run has begun; done must be called when it returns.
+func (c *crew) begin(ctx context.Context) (end *workTime, done func()) {
+	c.busy <- struct{}{}
+	end = newWorkTime(ctx, c.env.Clock)
+	return end, func() { end.stop(); <-c.busy }
+}
+
+// takeOver ends the workload's sessions, waits for a Run that did not end in time, and opens a session for checks.
+func (c *crew) takeOver(ctx context.Context) (*zkclient.Conn, error) {
+	c.leave()
+	select {
+	case c.busy <- struct{}{}:
+		<-c.busy
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the workload to end: %w", ctx.Err())
+	}
+	return c.admin(ctx)
 }
 
 // leave ends the sessions before a check. Whether that went well shows in what they leave behind.

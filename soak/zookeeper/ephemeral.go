@@ -43,8 +43,8 @@ func (e *ephemeral) Setup(ctx context.Context) error {
 
 // Run implements soak.Workload.
 func (e *ephemeral) Run(ctx context.Context, rec *soak.Recorder) error {
-	end := newWorkTime(ctx, e.env.Clock)
-	defer end.stop()
+	end, done := e.begin(ctx)
+	defer done()
 	create, del := rec.Op("create", e.spec.size), rec.Op("delete", 0)
 	pool, begin := e.pool(), e.env.Clock.Now()
 	var wg sync.WaitGroup

@@ -117,7 +117,9 @@ func (g *group) publish(ctx context.Context, end *workTime) bool {
 		if !ok {
 			return false
 		}
-		g.create(ctx, i, intended)
+		if !g.create(ctx, i, intended) && g.slots.closed() {
+			sleep(ctx, pause) // a closed loop would spin on errors that come at once
+		}
 	}
 	for i := range g.nodes {
 		if !g.tally.wait(ctx, g.tally.done, i) {
@@ -142,7 +144,8 @@ func (g *group) withdraw(ctx context.Context, end *workTime) bool {
 	return true
 }
 
-func (g *group) create(ctx context.Context, i int, intended time.Duration) {
+// create makes a node and says whether it may be there.
+func (g *group) create(ctx context.Context, i int, intended time.Duration) bool {
 	n, clock := &g.nodes[i], g.ps.env.Clock
 	seq := n.seq + 1
 	data := g.fill.next(g.ps.unit(g.id, i), seq, intended)
@@ -163,6 +166,7 @@ func (g *group) create(ctx context.Context, i int, intended time.Duration) {
 		o.created = never
 	}
 	g.tell(o)
+	return o.created != never
 }
 
 // settle finds out whether a create in doubt took effect: a read after a sync comes after it in the order of the
@@ -206,6 +210,9 @@ func (g *group) remove(ctx context.Context, i int, intended time.Duration) bool 
 			g.record(g.ops.del, i, n.seq, intended, start, v.outcome, err)
 		}
 		g.ps.enter(n, v, start)
+		if err == nil {
+			g.tally.deleted(i, n.seq)
+		}
 	}
 	return true
 }

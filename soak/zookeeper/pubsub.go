@@ -75,8 +75,8 @@ func (p *pubSub) watchBuffer() int {
 // Run implements soak.Workload. No group creates before all are subscribed; then each goes on by itself,
 // so that one that is held up by a fault does not hold up the others.
 func (p *pubSub) Run(ctx context.Context, rec *soak.Recorder) error {
-	end := newWorkTime(ctx, p.env.Clock)
-	defer end.stop()
+	end, done := p.begin(ctx)
+	defer done()
 	ops := groupOps{
 		subscribe: rec.Op("subscribe", 0), create: rec.Op("create", p.spec.size), event: rec.Op("event", p.spec.size),
 		data: rec.Op("data", p.spec.size), del: rec.Op("delete", 0),
@@ -130,15 +130,15 @@ func (g *gate) pass(ctx context.Context, clock record.Clock) (time.Duration, boo
 // tally is what the subscribers of a group have done, counted for each path. The publisher waits for it.
 type tally struct {
 	mu    sync.Mutex
-	armed []int // subscribers whose watch is set
-	done  []int // subscribers that are through with the last create
+	armed []int    // subscribers whose watch is set
+	done  []int    // subscribers that are through with the last create
+	gone  []uint64 // sequence whose delete was acknowledged last
 	sig   chan struct{}
-	again []uint64 // sequence whose delete was found undone; reported once
 }
 
 func newTally(paths int) *tally {
 	return &tally{
-		armed: make([]int, paths), done: make([]int, paths), again: make([]uint64, paths), sig: make(chan struct{}, 1),
+		armed: make([]int, paths), done: make([]int, paths), gone: make([]uint64, paths), sig: make(chan struct{}, 1),
 	}
 }
 
@@ -175,11 +175,20 @@ func (t *tally) wait(ctx context.Context, counts []int, path int) bool {
 	}
 }
 
-// first says whether it is called for the first time with this path and sequence.
-func (t *tally) first(path int, seq uint64) bool {
+// deleted notes that the delete of seq was acknowledged.
+func (t *tally) deleted(path int, seq uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fresh := t.again[path] != seq
-	t.again[path] = seq
-	return fresh
+	t.gone[path] = seq
+}
+
+// undone says whether the delete of seq had been acknowledged. It says so once.
+func (t *tally) undone(path int, seq uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if seq == 0 || t.gone[path] != seq {
+		return false
+	}
+	t.gone[path] = 0
+	return true
 }

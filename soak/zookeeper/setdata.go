@@ -57,8 +57,8 @@ func (s *setData) Setup(ctx context.Context) error {
 
 // Run implements soak.Workload.
 func (s *setData) Run(ctx context.Context, rec *soak.Recorder) error {
-	end := newWorkTime(ctx, s.env.Clock)
-	defer end.stop()
+	end, done := s.begin(ctx)
+	defer done()
 	op, begin := rec.Op("set", s.spec.size), s.env.Clock.Now()
 	var wg sync.WaitGroup
 	for i, w := range s.workers {
@@ -72,12 +72,11 @@ func (s *setData) Run(ctx context.Context, rec *soak.Recorder) error {
 // Check implements soak.Workload: every path must hold the last acknowledged value, or a later one that was sent.
 // It can be called again after the servers were restarted.
 func (s *setData) Check(ctx context.Context) ([]record.Finding, error) {
-	s.leave()
-	conn, err := s.admin(ctx)
+	conn, err := s.takeOver(ctx)
 	if err != nil {
 		return s.book.findings(), err
 	}
-	defer conn.Close(closeLimit)
+	defer dismiss(conn)
 	book := s.book.fork()
 	// Later reads of this session can't fall behind the sync: a client is never connected to a server
 	// that has seen less than the client has.
@@ -91,7 +90,8 @@ func (s *setData) Check(ctx context.Context) ([]record.Finding, error) {
 			g.Go(func() error { return w.check(gctx, conn, i, book) })
 		}
 	}
-	return book.findings(), g.Wait()
+	err = g.Wait()
+	return book.findings(), err
 }
 
 // value is the book-keeping about one path.

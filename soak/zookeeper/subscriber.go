@@ -105,7 +105,7 @@ func (s *subscriber) outlast(ctx context.Context, path int, events <-chan zkclie
 		return // gone by now, or no answer: the next attempt to subscribe tells
 	}
 	h, err := ParseHeader(data)
-	if err == nil && s.group.tally.first(path, h.Seq) {
+	if err == nil && s.group.tally.undone(path, h.Seq) {
 		s.ps.book.add(CodeWriteLost, start, "%s: delete of %d was acknowledged, the node is still there", s.paths[path], h.Seq)
 	}
 	if err := s.conn.Delete(context.WithoutCancel(ctx), s.paths[path], -1); err != nil {

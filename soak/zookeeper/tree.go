@@ -256,7 +256,7 @@ func Sweep(ctx context.Context, cluster target.Cluster, runID string, dial func(
 	if err != nil {
 		return 0, fmt.Errorf("sweep run %s: %w", runID, err)
 	}
-	defer conn.Close(closeLimit)
+	defer dismiss(conn)
 	exists, _, err := conn.Exists(ctx, r.dir())
 	if err != nil {
 		return 0, fmt.Errorf("sweep run %s: %w", runID, err)
