@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"nightshift/soak/target"
 )
 
@@ -28,7 +26,8 @@ const (
 	launch      = 15 * time.Millisecond
 	launchSlack = 20 * time.Millisecond
 	launchMax   = 5 * time.Second // a begin of the JVM later than this is not of this process, or the wall clock was set
-	beginSlack  = 3 * time.Millisecond
+	// createVmBeginTime is cut to a millisecond, and uptime zero is half a millisecond after it.
+	beginSlack = 3 * time.Millisecond
 )
 
 // anchor finds uptime zero of the JVM that writes a node's log now. It is not before's process.
@@ -66,11 +65,11 @@ func (p *gc) measure(proc target.ProcRef) anchor {
 	if !ok {
 		return a
 	}
-	s := p.wall.stamp("", begin)
+	s := p.clocks.stamp("", begin)
 	if d := s.At - start; d < -beginSlack || d > launchMax {
 		return a
 	}
-	a.zero, a.uncertainty, a.by = s.At, beginSlack, "createVmBeginTime of its performance data"
+	a.zero, a.uncertainty, a.by = s.At+time.Millisecond, beginSlack+p.clocks.blur.Truncate(time.Millisecond), "createVmBeginTime of its performance data"
 	return a
 }
 
@@ -87,13 +86,4 @@ func vmBegin(env Env, pid int) (time.Time, bool) {
 	}
 	ms, ok := perfLong(b, "sun.rt.createVmBeginTime")
 	return time.UnixMilli(ms), ok && ms > 0
-}
-
-// monotonic is the host's CLOCK_MONOTONIC, which Go's monotonic readings and the JVM's nanoTime are of.
-func monotonic() time.Duration {
-	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
-		return 0
-	}
-	return time.Duration(ts.Nano())
 }

@@ -39,20 +39,19 @@ func (p gcParams) check() error {
 // zero lies on the run's time line comes from an anchor, a new one for each JVM. A log that is decorated
 // with timenanos (the host's monotonic clock) or time needs none.
 type gc struct {
-	name  string
-	env   Env
-	own   gcParams
-	nodes *clusters
-	wall  wallMap
-	mono  func() time.Duration // CLOCK_MONOTONIC
-	logs  map[string]*gcLog
-	tails map[string]*tail
+	name   string
+	env    Env
+	own    gcParams
+	nodes  *clusters
+	clocks hostClocks
+	logs   map[string]*gcLog
+	tails  map[string]*tail
 }
 
 func newGC(s Spec, env Env, own gcParams) (Probe, error) {
 	cs, err := clustersOf(env, s.Target)
 	return &gc{
-		name: named(s.Kind, s.Target), env: env, own: own, nodes: cs, wall: wallMap{env: env}, mono: monotonic,
+		name: named(s.Kind, s.Target), env: env, own: own, nodes: cs, clocks: newHostClocks(env),
 		logs: map[string]*gcLog{}, tails: map[string]*tail{},
 	}, err
 }
@@ -67,7 +66,7 @@ func (p *gc) Close() error { return closeTails(p.tails) }
 func (p *gc) Sample(ctx context.Context) ([]Reading, error) {
 	nodes, err := p.nodes.nodes(ctx, "", 30*time.Second)
 	errs := []error{err}
-	p.wall.look()
+	p.clocks.look()
 	var rs []Reading
 	for _, n := range nodes {
 		r, err := p.node(ctx, n)
@@ -163,10 +162,10 @@ func (p *gc) place(ctx context.Context, n member, l *gcLog) ([]Reading, error) {
 func (p *gc) stamp(ctx context.Context, n member, l *gcLog, g gcLine) (record.Stamp, Reading, error) {
 	source := n.ID + "/gc-log"
 	switch {
-	case g.mono > 0: // both clocks are read a few ns apart
-		return record.Stamp{Source: source, At: g.mono - (p.mono() - p.env.Clock.Now()), Uncertainty: time.Millisecond}, nil, nil
+	case g.mono > 0:
+		return p.clocks.monoStamp(source, g.mono), nil, nil
 	case !g.wall.IsZero():
-		return p.wall.stamp(source, g.wall), nil, nil
+		return p.clocks.stamp(source, g.wall), nil, nil
 	}
 	var note Reading
 	if l.anchor.proc.Pid == 0 || anotherJVM(l.last, g) {

@@ -25,18 +25,18 @@ func serverLogInfo() Info {
 // serverLog follows the log of each node. Its lines carry the end of what took time, in wall clock; they are
 // mapped to the run with an uncertainty of 5 ms, more around a moment when the wall clock was set.
 type serverLog struct {
-	name  string
-	env   Env
-	nodes *clusters
-	wall  wallMap
-	tails map[string]*tail // node -> its log
-	snaps map[string]string
+	name   string
+	env    Env
+	nodes  *clusters
+	clocks hostClocks
+	tails  map[string]*tail // node -> its log
+	snaps  map[string]string
 }
 
 func newServerLog(s Spec, env Env, _ none) (Probe, error) {
 	cs, err := clustersOf(env, s.Target)
 	return &serverLog{
-		name: named(s.Kind, s.Target), env: env, nodes: cs, wall: wallMap{env: env},
+		name: named(s.Kind, s.Target), env: env, nodes: cs, clocks: newHostClocks(env),
 		tails: map[string]*tail{}, snaps: map[string]string{},
 	}, err
 }
@@ -51,7 +51,7 @@ func (p *serverLog) Close() error { return closeTails(p.tails) }
 func (p *serverLog) Sample(ctx context.Context) ([]Reading, error) {
 	nodes, err := p.nodes.nodes(ctx, "zookeeper", 30*time.Second)
 	errs := []error{err}
-	p.wall.look()
+	p.clocks.look()
 	var rs []Reading
 	for _, n := range nodes {
 		r, err := p.node(n)
@@ -134,7 +134,7 @@ func (p *serverLog) event(node, line string) (record.Evidence, bool) {
 		l.text += ": " + p.snaps[node]
 		delete(p.snaps, node)
 	}
-	end := p.wall.stamp(node+"/server-log", l.end)
+	end := p.clocks.stamp(node+"/server-log", l.end)
 	begin := end
 	begin.At -= l.took
 	return record.Evidence{
