@@ -98,6 +98,13 @@ func (d *Double) Signal(ref target.ProcRef, sig syscall.Signal) error {
 	})
 }
 
+// Unstick clears Stuck while faults run.
+func (d *Double) Unstick() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Stuck = false
+}
+
 // Kill ends the process of a node, as a stranger would.
 func (d *Double) Kill(id string) {
 	_ = d.change(func(p *patient) bool { return p.node.ID == id }, func(p *patient) error { p.state = 0; return nil })
