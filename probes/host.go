@@ -34,10 +34,16 @@ func hostInfo() Info {
 }
 
 type hostParams struct {
-	Pressure config.Percent `yaml:"pressure" json:"pressure"`
+	Pressure share `yaml:"pressure" json:"pressure"`
 }
 
-func hostDefaults() hostParams { return hostParams{Pressure: 0.2} }
+// share is written in JSON as it is in YAML.
+type share struct{ config.Percent }
+
+// MarshalText writes 20%.
+func (s share) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+func hostDefaults() hostParams { return hostParams{Pressure: share{0.2}} }
 
 // host looks at the machine that nightshift runs on; in a lab that is the servers' too. Rates are of the
 // span since the last sample, so the first one gives none.
@@ -48,7 +54,7 @@ type host struct {
 }
 
 func newHost(_ Spec, env Env, own hostParams) (Probe, error) {
-	return &host{env: env, pressure: newPressure(env, float64(own.Pressure))}, nil
+	return &host{env: env, pressure: newPressure(env, float64(own.Pressure.Percent))}, nil
 }
 
 // Name implements Probe.
