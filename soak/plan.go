@@ -39,7 +39,8 @@ type Plan struct {
 type Overrides struct {
 	For  time.Duration // 0: as the plan says
 	Seed *Seed
-	Set  []string // "knob=value" or "path=value"
+	Set  []string                     // "knob=value" or "path=value"
+	Edit func(root config.Node) error // further changes, made last; nil: none
 }
 
 // ErrOverride is an override that fits nothing in the plan: wrong usage, not a wrong plan.
@@ -64,6 +65,11 @@ func LoadPlan(name string, src []byte, o Overrides) (*Plan, error) {
 	if o.For > 0 {
 		if err := root.Set("for", o.For.String()); err != nil {
 			return nil, ErrOverride{Text: err.Error()}
+		}
+	}
+	if o.Edit != nil {
+		if err := o.Edit(root); err != nil {
+			return nil, err
 		}
 	}
 	if err := fixSeed(root, o.Seed); err != nil {

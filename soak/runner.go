@@ -33,6 +33,8 @@ type Runner struct {
 	Warmup, Load, Drain time.Duration
 	Restart             func(ctx context.Context) error // restarts the lab on what is on disk; nil: no such phase
 	Broken              <-chan struct{}                 // closed when the record can't be written
+
+	told sync.Map // findings emitted: the checks run twice when the lab is restarted
 }
 
 // Limits of phases that wait for the cluster.
@@ -191,7 +193,9 @@ func (r *Runner) clean(hard context.Context) error {
 
 func (r *Runner) findings(fs []record.Finding) {
 	for _, f := range fs {
-		r.Emit(f)
+		if _, again := r.told.LoadOrStore(f.Code+"\x00"+f.Subject+"\x00"+f.Text, true); !again {
+			r.Emit(f)
+		}
 	}
 }
 

@@ -15,8 +15,11 @@ import (
 	"nightshift/faults"
 	"nightshift/faults/guardian"
 	"nightshift/soak"
+	"nightshift/soak/attribute"
 	"nightshift/soak/record"
 	"nightshift/soak/target"
+	"nightshift/soak/telemetry"
+	"nightshift/soak/verdict"
 )
 
 // RunOptions of a run.
@@ -237,10 +240,34 @@ func (s *shift) sealRecord() error {
 }
 
 func (s *shift) report(show func(string) (int, error)) (int, error) {
+	// Traces are made of the record like everything else; that they could not be sent is no reason against the verdict.
+	if st, err := trace(context.Background(), s.dir); err != nil {
+		s.warn(err)
+	} else if st.Endpoint != "" && s.o.Progress != nil {
+		_, _ = fmt.Fprintf(s.o.Progress, "sent %d spans to %s\n", st.Spans, st.Endpoint)
+	}
 	if show == nil {
 		return 0, nil
 	}
 	return show(s.dir)
+}
+
+// trace writes the traces of a run that has ended.
+func trace(ctx context.Context, dir string) (st telemetry.Stats, err error) {
+	r, err := record.Open(dir)
+	if err != nil {
+		return st, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	a, err := attribute.Analyse(ctx, r)
+	if err != nil {
+		return st, err
+	}
+	v, err := verdict.Judge(ctx, r, a)
+	if err != nil {
+		return st, err
+	}
+	return telemetry.Export(ctx, dir, a, v)
 }
 
 // closeLimit bounds the end of a run: what hangs is left to the guardian and the kernel.

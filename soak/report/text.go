@@ -167,6 +167,9 @@ func purges(p *page) {
 func disks(p *page) {
 	var rows [][]string
 	for _, d := range p.r.Analysis.Disks {
+		if d.Files == 0 && d.PeakBytes == 0 {
+			continue
+		}
 		growth := "too short to say"
 		if d.Judged {
 			growth = signed(d.PerHour) + "/h"
