@@ -107,12 +107,12 @@ func makeCgroups(home string, paths []string) error {
 // removeCgroup is rmdir, which refuses while a process is inside. The kernel takes a moment to let go of processes
 // that have just ended, so it is tried for a second.
 func removeCgroup(path string) error {
-	var err error
-	for range 100 {
-		if err = unix.Rmdir(path); !errors.Is(err, unix.EBUSY) {
-			break
-		}
-		time.Sleep(10 * time.Millisecond) // bounded, and it must happen after ctx has ended too
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	err := unix.Rmdir(path)
+	for tries := 0; errors.Is(err, unix.EBUSY) && tries < 100; tries++ {
+		<-tick.C // bounded, and without a context: it must happen after an interrupt as well
+		err = unix.Rmdir(path)
 	}
 	if err != nil {
 		return &os.PathError{Op: "rmdir", Path: path, Err: err}

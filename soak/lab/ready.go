@@ -9,6 +9,8 @@ import (
 	zk "nightshift/soak/client/zookeeper"
 )
 
+const startLimit = 90 * time.Second
+
 // WaitReady returns when every node serves and a write has succeeded. It fails at once when a node dies, and
 // when 90 s have passed.
 func (l *Lab) WaitReady(ctx context.Context) error {
