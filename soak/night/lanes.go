@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -118,7 +117,7 @@ func (s *shift) probeLanes() ([]soak.Lane, error) {
 		}
 		lanes = append(lanes, probes.NewLane(p, spec, s.clock))
 	}
-	return append(lanes, s.selfLane()), nil
+	return lanes, nil
 }
 
 // faultLane is nil when the plan has no faults or there is no consent.
@@ -190,15 +189,4 @@ func (s *shift) restart() func(ctx context.Context) error {
 		}
 		return nil
 	}
-}
-
-// written is the size of the record with its write-ahead log.
-func (s *shift) written() int64 {
-	var sum int64
-	for _, suffix := range []string{"", "-wal"} {
-		if fi, err := os.Stat(filepath.Join(s.dir, record.FileName+suffix)); err == nil {
-			sum += fi.Size()
-		}
-	}
-	return sum
 }

@@ -123,26 +123,3 @@ func wait(ctx context.Context, d time.Duration) bool {
 		return ctx.Err() == nil
 	}
 }
-
-// selfLane records what the record itself takes on disk.
-type selfLane struct {
-	clock   record.Clock
-	written func() int64
-}
-
-const selfEvery = 10 * time.Second
-
-func (s *shift) selfLane() *selfLane { return &selfLane{s.clock, s.written} }
-
-func (l *selfLane) Name() string { return "self" }
-
-// Run implements soak.Lane.
-func (l *selfLane) Run(ctx context.Context, emit record.Emit) error {
-	for {
-		more := wait(ctx, selfEvery)
-		emit(record.Series{Stamp: l.clock.Stamp(), Name: "self.written", Unit: "By", Value: float64(l.written())})
-		if !more {
-			return nil
-		}
-	}
-}

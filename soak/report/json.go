@@ -184,7 +184,7 @@ func (r Report) document() document {
 		Spikes: []spike{}, Findings: []finding{}, Expectations: []expectation{},
 		Run: runDoc{ID: a.Run.ID, Plan: a.Run.Plan, Seed: a.Run.Seed, Started: a.Run.Started, Ended: a.Ended,
 			Load: a.Load.Len().Seconds(), Replay: a.Run.Replay, Nodes: []node{}},
-		Self: self{CPU: a.Self.CPU, RSS: a.Self.RSSMax, Written: a.Self.Written},
+		Self: self{CPU: cores(a.Self), RSS: a.Self.RSSMax, Written: a.Self.Written},
 	}
 	for _, x := range r.Verdict.Reasons {
 		d.Reasons = append(d.Reasons, reasonOf(x))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"nightshift/soak/attribute"
 	"nightshift/soak/record"
@@ -13,6 +15,7 @@ import (
 // Report is everything that is said about one run.
 type Report struct {
 	Dir      string
+	Size     int64 // of the record on disk
 	Analysis attribute.Analysis
 	Verdict  verdict.Verdict
 }
@@ -32,5 +35,11 @@ func Load(ctx context.Context, dir string) (rep Report, err error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("judge run: %w", err)
 	}
-	return Report{Dir: dir, Analysis: a, Verdict: v}, nil
+	rep = Report{Dir: dir, Analysis: a, Verdict: v}
+	for _, suffix := range []string{"", "-wal"} {
+		if fi, serr := os.Stat(filepath.Join(dir, record.FileName+suffix)); serr == nil {
+			rep.Size += fi.Size()
+		}
+	}
+	return rep, nil
 }

@@ -180,6 +180,14 @@ func disks(p *page) {
 	p.table("DISKS (size as files say, and as allocated; peak and growth of the allocated size)", []string{"node", "kind", "files>", "size>", "allocated>", "peak>", "growth>"}, rows)
 }
 
+// cores is the mean processor time; the record has it in percent of one core.
+func cores(s attribute.Self) float64 {
+	if s.CPUUnit == "%" {
+		return s.CPU / 100
+	}
+	return s.CPU
+}
+
 func signed(v float64) string {
 	if v < 0 {
 		return "-" + config.Bytes(-v).String()
@@ -220,7 +228,8 @@ func notes(p *page) {
 
 func foot(p *page) {
 	s := p.r.Analysis.Self
-	p.printf("\nnightshift itself: %.2f cores, %s of memory at most, record %s\n", s.CPU, config.Bytes(s.RSSMax), config.Bytes(s.Written))
+	p.printf("\nnightshift itself: %.2f cores, %s of memory at most, wrote %s; the record is %s\n",
+		cores(s), config.Bytes(s.RSSMax), config.Bytes(s.Written), config.Bytes(p.r.Size))
 	p.printf("run directory: %s\n", p.r.Dir)
 	if p.r.Analysis.Run.Format == record.Format && p.r.Analysis.Run.Replay != "" {
 		p.printf("again: %s\n", p.r.Analysis.Run.Replay)
