@@ -90,10 +90,10 @@ func betterHalf(r *row, seconds []int) []int {
 func measure(r *row, seconds []int) Baseline {
 	b := Baseline{Workload: r.key.workload, Op: r.key.op, Size: r.key.size, Threshold: MinStall}
 	var p50, p99 []time.Duration
-	var ok []float64
+	var ok, failed []float64
 	for _, i := range seconds {
 		x := r.ticks[i]
-		ok = append(ok, float64(x.ok))
+		ok, failed = append(ok, float64(x.ok)), append(failed, float64(x.failed))
 		if x.ok+x.failed > 0 {
 			p50, p99 = append(p50, x.p50), append(p99, x.p99)
 		}
@@ -102,7 +102,7 @@ func measure(r *row, seconds []int) Baseline {
 		return b
 	}
 	b.Seconds = len(seconds)
-	b.Median, b.P99, b.TPS = quantile(p50, .5), quantile(p99, .95), quantile(ok, .1)
+	b.Median, b.P99, b.TPS, b.Failed = quantile(p50, .5), quantile(p99, .95), quantile(ok, .1), quantile(failed, .95)
 	b.Threshold = max(MinStall, stallFactor*b.Median)
 	return b
 }

@@ -142,8 +142,8 @@ func firstGood(t *table, m bars, healed, end time.Duration, system string) (time
 	return 0, false
 }
 
-// good says that second i is back to baseline: something runs, nothing fails or is in doubt, every
-// operation's p99 is within its bar, and the system gives at least half of its baseline throughput.
+// good says that second i is back to baseline: something runs, no more fails or is in doubt than ever,
+// every operation's p99 is within its bar, and the system gives at least half of its baseline throughput.
 func good(t *table, m bars, i int, system string) bool {
 	var ok, want float64
 	alive := false
@@ -152,7 +152,7 @@ func good(t *table, m bars, i int, system string) bool {
 			continue
 		}
 		x, b := r.at(i), m.of(r.key)
-		if x.failed > 0 || b.Seconds > 0 && x.p99 > max(2*b.P99, b.P99+slack) {
+		if float64(x.failed) > b.Failed || b.Seconds > 0 && x.p99 > max(2*b.P99, b.P99+slack) {
 			return false
 		}
 		alive = alive || x.ok > 0

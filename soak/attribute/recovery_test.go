@@ -115,3 +115,19 @@ func TestBaseline(t *testing.T) {
 		t.Errorf("baseline %+v", b)
 	}
 }
+
+// TestBackToItsOwnBaseline: a service that always fails a little is back when it fails no more than that.
+func TestBackToItsOwnBaseline(t *testing.T) {
+	s := (&story{end: 125 * sec}).stall(40*sec, 42*sec).add(fault("f1", "kill", "n1", "", 40*sec, 44*sec))
+	for i := 5; i < 125; i++ {
+		n := uint64(1)
+		if i >= 40 && i < 50 {
+			n = 20
+		}
+		s.add(record.Window{Stamp: at(time.Duration(i) * sec), Len: sec, Workload: "zookeeper.setdata", Op: "set", OK: 10, Failed: n,
+			Service: hist(ms), Delay: hist(), Response: hist(ms)})
+	}
+	if r := s.analyse(t).Faults[0]; !near(r.Recovered, 10*sec, 0) {
+		t.Errorf("recovered %s", show(r.Recovered))
+	}
+}

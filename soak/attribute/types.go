@@ -85,6 +85,7 @@ type Baseline struct {
 	Seconds      int           // clean seconds it rests on; 0: there is no baseline
 	Median       time.Duration // median response
 	P99          time.Duration // 95 % of clean seconds have a p99 of at most this
+	Failed       float64       // 95 % of clean seconds have at most this many that failed or are in doubt
 	TPS          float64       // 90 % of clean seconds have at least this many acknowledged operations
 	Threshold    time.Duration // a response of this and more is a stall: max(150 ms, 10 x Median)
 }

@@ -139,6 +139,10 @@ func (j *judge) fault(f attribute.Recovery) {
 		add(CodeNoBite, weak, " was not seen to bite%s", suffix(f.Error))
 	}
 	// What was injected, or tried, must be seen healed even where it did not bite.
+	if !f.Healed && j.a.Ended == "" {
+		add(CodeNotHealed, record.Inconclusive, " was in effect where the record ends; `nightshift heal RUN` undoes what is left")
+		return
+	}
 	if !f.Healed {
 		add(CodeNotHealed, record.Fail, " was not seen healed%s", suffix(f.Error))
 		return
