@@ -95,8 +95,11 @@ type Conn struct {
 	closed bool
 	link   *link
 	idle   []*executor
-	armed  int // live watches
+	armed  int // watches that are set or about to be
 	bytes  int // what re-arming them all takes on the wire
+
+	live    int           // watches that are set
+	unarmed chan struct{} // closed when live falls to 0
 
 	work sync.WaitGroup // executors and watch forwarders
 }

@@ -12,9 +12,11 @@ import (
 
 const (
 	linkBuffer     = 4 << 10
-	handshakeLimit = 1 << 10 // the answer has 37 bytes; anything longer is not ZooKeeper
+	handshakeLeast = 20      // version, timeout, session and the length of the password
+	handshakeLimit = 1 << 10 // the answer has 37 bytes; anything much longer is not ZooKeeper
 	frameHead      = 16      // xid, zxid, error
 	opCloseSession = 0xfffffff5
+	opSetWatches   = 101
 )
 
 // link is the library's connection to one server. It owns what the library gets wrong about deadlines:
@@ -32,6 +34,7 @@ type link struct {
 	limit   int           // largest answer
 	slack   time.Duration // a deadline is not moved for less
 	onFault func(string)
+	held    func(rearmed <-chan struct{}) // waits until watches are set again
 
 	shaken  bool // the handshake is read whole; the reader's
 	left    int  // bytes of the current frame not yet handed out; the reader's
@@ -40,6 +43,9 @@ type link struct {
 	open    atomic.Bool   // shaken, for the writer
 	closing atomic.Uint32 // xid of the request to close the session
 	said    atomic.Bool   // the server has answered it
+	rearmed chan struct{} // closed when the request that sets watches again is written
+	armed   bool          // it is closed; the writer's
+	passed  bool          // the reader has been held once
 }
 
 func (c *Conn) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -68,6 +74,8 @@ func (c *Conn) dial(ctx context.Context, network, addr string) (net.Conn, error)
 		limit:   c.opts.Buffer,
 		slack:   c.opts.SessionTimeout / 64,
 		onFault: func(s string) { c.fault.Store(&fault{at: time.Now(), text: s}) },
+		held:    c.holdAnswers,
+		rearmed: make(chan struct{}),
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,8 +99,17 @@ func (c *Conn) dropLink() *link {
 	return l
 }
 
-// Read hands out the current frame and never more.
+// Read hands out the current frame and never more. A failed read closes the connection: the library waits for its
+// writer before it reconnects, and that may be stuck in a full socket.
 func (l *link) Read(p []byte) (int, error) {
+	n, err := l.read(p)
+	if err != nil {
+		l.Conn.Close()
+	}
+	return n, err
+}
+
+func (l *link) read(p []byte) (int, error) {
 	if l.left == 0 {
 		if err := l.begin(); err != nil {
 			return 0, err
@@ -116,7 +133,7 @@ func (l *link) begin() error {
 	}
 	n := int(binary.BigEndian.Uint32(head))
 	switch {
-	case !l.shaken && n > handshakeLimit:
+	case !l.shaken && (n < handshakeLeast || n > handshakeLimit):
 		return l.fail(fmt.Sprintf("%s does not answer like a ZooKeeper server", l.addr))
 	case l.shaken && n > l.limit:
 		return l.fail(fmt.Sprintf("answer of %d bytes is larger than the buffer; set Options.Buffer above it", n))
@@ -131,6 +148,10 @@ func (l *link) begin() error {
 			l.said.Store(true)
 		}
 	}
+	if l.shaken && !l.passed {
+		l.passed = true
+		l.held(l.rearmed)
+	}
 	l.left = 4 + n
 	return nil
 }
@@ -142,8 +163,16 @@ func (l *link) fail(text string) error {
 
 // Write sends one frame; the library never splits or joins them.
 func (l *link) Write(p []byte) (int, error) {
-	if l.open.Load() && len(p) >= 12 && binary.BigEndian.Uint32(p[8:]) == opCloseSession {
-		l.closing.Store(binary.BigEndian.Uint32(p[4:]))
+	if l.open.Load() && len(p) >= 12 {
+		switch binary.BigEndian.Uint32(p[8:]) {
+		case opCloseSession:
+			l.closing.Store(binary.BigEndian.Uint32(p[4:]))
+		case opSetWatches:
+			if !l.armed {
+				l.armed = true
+				close(l.rearmed)
+			}
+		}
 	}
 	return l.Conn.Write(p)
 }

@@ -78,6 +78,9 @@ func (c *Conn) forward(path string, from <-chan zk.Event) <-chan Event {
 		to <- Event{Type: WatchLost, Path: path, At: time.Now(), Err: ErrClosed}
 		return to
 	}
+	if c.live++; c.live == 1 {
+		c.unarmed = make(chan struct{})
+	}
 	c.work.Go(func() {
 		select {
 		case ev := <-from:
@@ -86,8 +89,37 @@ func (c *Conn) forward(path string, from <-chan zk.Event) <-chan Event {
 			to <- Event{Type: WatchLost, Path: path, At: time.Now(), Err: ErrClosed}
 		}
 		c.releaseWatch(path)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.live--; c.live == 0 {
+			close(c.unarmed)
+		}
 	})
 	return to
+}
+
+// holdLimit bounds holdAnswers, should the library one day set no watches again.
+const holdLimit = time.Second
+
+// holdAnswers keeps the first answer after a reconnect from the library until it has written the request that
+// sets its watches again. That request says up to which transaction the client has seen everything, and the
+// library takes this from the last answer: one that was queued while the connection was down and is answered
+// first would hide the changes that the watches have missed.
+func (c *Conn) holdAnswers(rearmed <-chan struct{}) {
+	c.mu.Lock()
+	unarmed, none := c.unarmed, c.live == 0
+	c.mu.Unlock()
+	if none {
+		return
+	}
+	t := time.NewTimer(holdLimit)
+	defer t.Stop()
+	select {
+	case <-rearmed:
+	case <-unarmed: // the last one has fired: there is nothing to set
+	case <-c.quit:
+	case <-t.C:
+	}
 }
 
 // adopt keeps count of a watch whose caller has left before the answer came.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -88,10 +89,13 @@ func (w Words) ask(ctx context.Context, addr, word string) (string, error) {
 	return string(b), nil
 }
 
-// sooner prefers the context's error: it says who gave up.
+// sooner prefers the context's error: it says who gave up. The connection's deadline is the context's.
 func sooner(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return context.DeadlineExceeded
 	}
 	return err
 }
