@@ -76,8 +76,7 @@ type second struct {
 func newSecond() *second {
 	s := &second{service: record.NewHist(), delay: record.NewHist(), response: record.NewHist(), kept: &kept{}}
 	for _, h := range []*record.Hist{s.service, s.delay, s.response} {
-		h.Add(0) // takes the memory now, not on the hot path
-		h.Reset()
+		h.Reserve()
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"math/bits"
+	"slices"
 	"sort"
 	"time"
 )
@@ -27,11 +28,14 @@ type Hist struct {
 	max          time.Duration
 	sumHi, sumLo uint64 // of nanoseconds, 128 bits: an hour times 2^23 operations is past 64
 
-	// Either dense, once something was added, or sparse, as it is read and cloned.
+	// Either sparse, up to sparseMost buckets and as it is read and cloned, or dense.
 	dense *denseCounts
 	idx   []uint16
 	count []uint64
 }
+
+// sparseMost is how many buckets a histogram that is added to holds before it takes memory for all of them.
+const sparseMost = 128
 
 // denseCounts says in used which counts are not zero, and in words which words of used are not.
 type denseCounts struct {
@@ -40,8 +44,15 @@ type denseCounts struct {
 	words  [histBitmap]uint64
 }
 
-// NewHist returns an empty histogram. It takes its 188 KB at the first Add.
+// NewHist returns an empty histogram. It takes its 188 KB when it holds many different durations, or at Reserve.
 func NewHist() *Hist { return &Hist{} }
+
+// Reserve takes the memory for all buckets, so that Add does not allocate from now on.
+func (h *Hist) Reserve() {
+	if h.dense == nil {
+		h.grow()
+	}
+}
 
 // bucketOf is the bucket of us, which must be in 1..histTop.
 func bucketOf(us int64) int {
@@ -59,7 +70,7 @@ func bucketHigh(i int) int64 {
 	return low + 1<<b - 1
 }
 
-// Add counts one duration. It does not allocate, but for the first one after NewHist, Clone or UnmarshalBinary.
+// Add counts one duration. It does not allocate after Reserve.
 func (h *Hist) Add(d time.Duration) {
 	d = max(d, 0)
 	h.n++
@@ -74,10 +85,25 @@ func (h *Hist) Add(d time.Duration) {
 		h.over++
 		return
 	}
-	if h.dense == nil {
-		h.grow()
+	if i := bucketOf(max(us, 1)); h.dense != nil {
+		h.dense.add(i, 1)
+	} else {
+		h.insert(i, 1)
 	}
-	h.dense.add(bucketOf(max(us, 1)), 1)
+}
+
+// insert adds to a sparse histogram.
+func (h *Hist) insert(i int, n uint64) {
+	k, found := slices.BinarySearch(h.idx, uint16(i))
+	switch {
+	case found:
+		h.count[k] += n
+	case len(h.idx) < sparseMost:
+		h.idx, h.count = slices.Insert(h.idx, k, uint16(i)), slices.Insert(h.count, k, n)
+	default:
+		h.grow()
+		h.dense.add(i, n)
+	}
 }
 
 func (c *denseCounts) add(i int, n uint64) {
@@ -125,11 +151,12 @@ func (h *Hist) Merge(o *Hist) {
 	if o.Count() == 0 {
 		return
 	}
-	if h.dense == nil {
-		h.grow()
-	}
 	o.each(func(i int, n uint64) bool {
-		h.dense.add(i, n)
+		if h.dense != nil {
+			h.dense.add(i, n)
+		} else {
+			h.insert(i, n)
+		}
 		return true
 	})
 	h.n += o.n

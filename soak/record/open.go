@@ -15,8 +15,9 @@ import (
 
 // Open opens the record in the run directory dir. The error is fs.ErrNotExist where there is none.
 //
-// A record is read where it lies, also beside its writer. Where that directory can't be written to, and the
-// writer left its log behind, a copy in the directory for temporary files is read.
+// A record is read where it lies, also beside its writer. Where that directory can't be written to,
+// a finished record is read as it is; of a killed run, whose newest part is still in the log, a copy in the
+// directory for temporary files is read.
 func Open(dir string) (*Reader, error) {
 	path := filepath.Join(dir, FileName)
 	info, err := os.Stat(path)
@@ -30,7 +31,7 @@ func Open(dir string) (*Reader, error) {
 		return nil, fmt.Errorf("open record: %s is empty, its run ended before it began", path)
 	}
 	r, err := openAt(path, "mode=ro")
-	if err == nil || !isReadOnlyPlace(err) {
+	if err == nil || !lacksIndex(err) {
 		return r, err
 	}
 	if logSize(path) == 0 {
@@ -71,10 +72,11 @@ func openAt(path, params string) (*Reader, error) {
 	return nil, errors.Join(err, db.Close())
 }
 
-// openCopy reads a copy of a killed run's record, as its log can't be read without a place to write an index of it.
+// openCopy reads a copy of a killed run's record, as its log can't be read without a place to write
+// an index of it.
 func openCopy(path string) (*Reader, error) {
 	fail := func(err error) error {
-		return fmt.Errorf("open record: %s has a log that can't be read in this read-only place, copy %s and %s-wal to another directory: %w", path, FileName, FileName, err)
+		return fmt.Errorf("open record: %s has a log that can't be read where it lies (read-only or full), copy %s and %s-wal to another directory: %w", path, FileName, FileName, err)
 	}
 	temp, err := os.MkdirTemp("", "nightshift-record-")
 	if err != nil {
@@ -131,7 +133,11 @@ func isBusy(err error) bool {
 	return code(err) == sqlitelib.SQLITE_BUSY || code(err) == sqlitelib.SQLITE_LOCKED
 }
 
-// isReadOnlyPlace says that SQLite could not make the index of the log beside the file.
-func isReadOnlyPlace(err error) bool {
-	return code(err) == sqlitelib.SQLITE_CANTOPEN || code(err) == sqlitelib.SQLITE_READONLY
+// lacksIndex says that SQLite could not make the index of the log beside the file: a place that is read-only or full.
+func lacksIndex(err error) bool {
+	switch code(err) {
+	case sqlitelib.SQLITE_CANTOPEN, sqlitelib.SQLITE_READONLY, sqlitelib.SQLITE_FULL, sqlitelib.SQLITE_IOERR:
+		return true
+	}
+	return false
 }

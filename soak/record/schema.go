@@ -15,6 +15,8 @@ const applicationID = 0x6e736866
 // schema of Format 1. All times are offsets in ns. A table is only ever appended to, but for tail, where the
 // samples of the open minute wait for their fold, and for the newest window of an operation.
 //
+// Of the stamp of a window or a sample only At is kept: both are of nightshift's own clock.
+//
 // Several rows of one (at, op) are parts of the same window: a reader adds them up. That is how a
 // window that comes late, when its minute has been rolled up, still gets there.
 var schema = `
