@@ -89,6 +89,7 @@ func (a *Analysis) explain(ctx context.Context, r *record.Reader, states []recor
 	a.activity(t)
 	a.Baselines = baselines(t, a)
 	bars := newBars(a.Baselines)
+	normal := newHistory(t, a, bars)
 	for i := range a.Faults {
 		f := &a.Faults[i]
 		var ops []record.SlowOp
@@ -98,7 +99,8 @@ func (a *Analysis) explain(ctx context.Context, r *record.Reader, states []recor
 				return err
 			}
 		}
-		recovery(f, a, t, bars, ops, a.systemOf(f.Target))
+		recovery(f, a, t, normal.before(f.Injected), ops, a.systemOf(f.Target))
+		normal.spoilt(*f)
 	}
 	sp := newSpiker(a.Load, bars, t.systems)
 	s := record.Span{From: a.Load.From, To: a.Load.To}

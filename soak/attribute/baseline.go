@@ -45,15 +45,7 @@ func baselines(t *table, a *Analysis) []Baseline {
 
 // cleanMask marks the seconds up to hi that no fault and no purge touches.
 func cleanMask(t *table, a *Analysis, tail time.Duration, hi int) []bool {
-	mask := make([]bool, max(0, hi))
-	for i := range mask {
-		mask[i] = true
-	}
-	taint := func(s Span) {
-		for i := max(0, t.second(s.From)); i < len(mask) && t.begin(i) < s.To; i++ {
-			mask[i] = false
-		}
-	}
+	mask := purgeMask(t, a, hi)
 	for _, f := range a.Faults {
 		if f.Injected <= 0 {
 			continue
@@ -62,12 +54,70 @@ func cleanMask(t *table, a *Analysis, tail time.Duration, hi int) []bool {
 		if f.To > 0 {
 			to = f.To + tail
 		}
-		taint(Span{From: max(0, f.Injected-time.Second), To: to})
-	}
-	for _, p := range a.Purges {
-		taint(Span{From: p.At, To: max(p.To, p.At+1)})
+		t.taint(mask, Span{From: f.Injected - time.Second, To: to})
 	}
 	return mask
+}
+
+// purgeMask marks the seconds up to hi that no purge touches.
+func purgeMask(t *table, a *Analysis, hi int) []bool {
+	mask := make([]bool, max(0, hi))
+	for i := range mask {
+		mask[i] = true
+	}
+	for _, p := range a.Purges {
+		t.taint(mask, Span{From: p.At, To: max(p.To, p.At+1)})
+	}
+	return mask
+}
+
+// taint takes the seconds that s touches out of mask.
+func (t *table) taint(mask []bool, s Span) {
+	for i := max(0, t.second(s.From)); i < len(mask) && t.begin(i) < s.To; i++ {
+		mask[i] = false
+	}
+}
+
+// trailing is how many clean seconds before a fault its recovery is compared with.
+const trailing = 300
+
+// history is what was normal before each fault, as faults are judged in order of injection: what an earlier
+// one spoilt, until the service was back, is never normal for a later one.
+type history struct {
+	t    *table
+	mask []bool
+	load int // first second of the load
+	rest bars
+}
+
+func newHistory(t *table, a *Analysis, rest bars) *history {
+	return &history{t: t, mask: purgeMask(t, a, t.second(a.Load.To)), load: t.second(a.Load.From), rest: rest}
+}
+
+// before is the baseline of the last clean seconds before an injection: those of the load, and where they are
+// few those of the warm-up too. Without any, the baseline of the whole run has to do.
+func (h *history) before(injected time.Duration) bars {
+	m := bars{}
+	for _, r := range h.t.rows {
+		var picked []int
+		for i := min(len(h.mask), h.t.second(injected-time.Second)) - 1; i >= 0 && len(picked) < trailing; i-- {
+			if i < h.load && len(picked) >= enough {
+				break
+			}
+			if h.mask[i] && r.running(i) {
+				picked = append(picked, i)
+			}
+		}
+		if m[r.key] = measure(r, picked); m[r.key].Seconds == 0 {
+			m[r.key] = h.rest.of(r.key)
+		}
+	}
+	return m
+}
+
+// spoilt takes what a fault did out of what is normal.
+func (h *history) spoilt(f Recovery) {
+	h.t.taint(h.mask, Span{From: f.Injected - time.Second, To: max(f.Reach.To, f.To)})
 }
 
 // pick is the seconds in [lo, hi) in which the operation runs and that mask allows; nil allows all.

@@ -31,7 +31,7 @@ func cutoff(f record.Fault, load Span) time.Duration {
 	return max(f.To, min(load.To, f.To+limit(f)+goodSeconds*time.Second))
 }
 
-// recovery judges how the service took a fault. ops are the kept operations that were due from lookback
+// recovery judges how the service took a fault; m is what was normal before it. ops are the kept operations that were due from lookback
 // before the injection to the cutoff; those of other systems are passed over.
 func recovery(f *Recovery, a *Analysis, t *table, m bars, ops []record.SlowOp, system string) {
 	if f.Injected <= 0 {
