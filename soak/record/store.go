@@ -62,13 +62,17 @@ func Create(dir string, clock Clock, run Run) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create record %s: %w", path, err)
 	}
-	s := &Store{
+	s := newStore(path, clock)
+	go s.write(w)
+	return s, nil
+}
+
+func newStore(path string, clock Clock) *Store {
+	return &Store{
 		path: path, clock: clock,
 		queue: make(chan Event, queueLen), flush: make(chan chan error),
 		quit: make(chan struct{}), done: make(chan struct{}), ended: make(chan struct{}),
 	}
-	go s.write(w)
-	return s, nil
 }
 
 // Emit queues e; see Emit. After the writer has failed, or Close, it drops e. When the queue is full it
