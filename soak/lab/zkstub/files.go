@@ -222,7 +222,7 @@ func (w *wire) seal() {
 
 // digest of one node (DigestCalculator, version 2); a tree's is the sum.
 func digest(path string, n *znode) uint64 {
-	if strings.HasPrefix(path, "/zookeeper") {
+	if strings.HasPrefix(path, "/zookeeper/") {
 		return 0
 	}
 	var w wire
