@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -152,8 +151,17 @@ func (s *shift) describe() (record.Run, error) {
 		Format: record.Format, ID: s.id, Plan: s.plan.Name, YAML: s.plan.Root.String(), Seed: uint64(s.plan.Seed),
 		Started: s.clock.Base().Round(0), Host: hostName, BootID: self.BootID, Pid: self.Pid, Ticks: self.Ticks,
 		BootBase: boot.Nano() - int64(s.clock.Now()), Tool: s.o.Tool,
-		Replay: strings.TrimSpace(s.o.Replay + fmt.Sprintf(" --seed %d", uint64(s.plan.Seed))), Left: s.left(),
+		Replay: s.replay(), Left: s.left(),
 	}, nil
+}
+
+// replay is the command that runs the same again.
+func (s *shift) replay() string {
+	cmd := s.o.Replay
+	if cmd == "" {
+		cmd = "nightshift run " + s.o.Plan
+	}
+	return fmt.Sprintf("%s --seed %d", cmd, uint64(s.plan.Seed))
 }
 
 // emit is what every lane calls: the record, and live progress beside it.
