@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestNightInABubble writes six virtual hours, as a unit test of a whole plan does.
+// TestNightInABubble writes two virtual hours, as a unit test of a whole plan does.
 func TestNightInABubble(t *testing.T) {
-	const hours, ops, series = 6, 3, 30
+	const hours, ops, series = 2, 3, 30
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		clock := NewClock()
