@@ -100,7 +100,7 @@ func (p Plan) removeOne(dir Dir, item Item) (gone bool, err error) {
 			continue
 		}
 		if now, err := dir.Stat(f.Entry); err != nil || !now.unchanged(f.Entry) {
-			return false, changed(f.Path, "a snapshot to keep", err)
+			return false, changed(f.Path, "a snapshot to keep is not what it was", err)
 		}
 	}
 	now, err := dir.Stat(item.file.Entry)
@@ -108,7 +108,7 @@ func (p Plan) removeOne(dir Dir, item Item) (gone bool, err error) {
 		return true, nil
 	}
 	if err != nil || !now.unchanged(item.file.Entry) {
-		return false, changed(item.Path, "a file to remove", err)
+		return false, changed(item.Path, "a file to remove is not what it was", err)
 	}
 	err = dir.Remove(item.file.Entry)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +121,7 @@ func changed(path, what string, err error) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return &Error{Op: "apply plan", Path: path, Err: fmt.Errorf("%w: %s is not what it was", ErrChanged, what), Hint: "make a new plan"}
+	return &Error{Op: "apply plan", Path: path, Err: fmt.Errorf("%w: %s", ErrChanged, what), Hint: "make a new plan"}
 }
 
 // recheck lists the directory again and compares it with what the plan was made for.
@@ -147,7 +147,7 @@ func (p Plan) recheck(ctx context.Context, dir Dir) error {
 		growing := f.Kind == zookeeper.Log && f.Zxid == newest[f.Kind]
 		switch {
 		case n == nil, !growing && !n.unchanged(f.Entry), growing && (!n.same(f.Entry) || n.Size < f.Size):
-			return changed(f.Path, "a file that recovery needs", nil)
+			return changed(f.Path, "a file that recovery needs is not what it was", nil)
 		}
 	}
 	for _, items := range [][]Item{p.Keep, p.Remove} {
@@ -157,7 +157,7 @@ func (p Plan) recheck(ctx context.Context, dir Dir) error {
 	}
 	for _, f := range now {
 		if (f.Kind == zookeeper.Log || f.Kind == zookeeper.Snapshot) && f.Zxid <= newest[f.Kind] {
-			return changed(f.Path, "a file that is new and not the newest", nil)
+			return changed(f.Path, "a file is new, and not above the known ones", nil)
 		}
 	}
 	return nil

@@ -18,9 +18,10 @@ type window struct {
 	err      error       // first failure of r; io.EOF is one
 }
 
-const windowSize = 256 << 10
+// A window starts small, because many files are, and reads long ones in larger steps.
+const firstWindow, fullWindow = 8 << 10, 256 << 10
 
-func newWindow(r io.Reader) *window { return &window{r: r, buf: make([]byte, windowSize)} }
+func newWindow(r io.Reader) *window { return &window{r: r, buf: make([]byte, firstWindow)} }
 
 func newSummedWindow(r io.Reader) *window {
 	w := newWindow(r)
@@ -51,7 +52,7 @@ func (w *window) fill() bool {
 		w.end -= w.pos
 		w.pos, w.summed = 0, 0
 	}
-	if w.end == len(w.buf) {
+	if w.end == len(w.buf) || w.base > 0 && len(w.buf) < fullWindow {
 		w.buf = append(w.buf, make([]byte, len(w.buf))...)
 	}
 	for tries := 0; w.err == nil; tries++ {
