@@ -48,8 +48,8 @@ const (
 var ErrRecord = errors.New("the record can't be written any more")
 
 // Run goes through the phases. When ctx ends the run is cut short in order: faults undone, drain, checks.
-// When hard ends nothing is waited for any more. The error says why the run is not whole; context.Canceled
-// means that ctx ended first.
+// When hard ends nothing is waited for any more. The error says why the run is not whole, and stands in the
+// record's last phase too; context.Canceled means that ctx ended first.
 func (r *Runner) Run(ctx, hard context.Context) error {
 	probes := r.start(hard, r.Probes)
 	defer probes.stop(hard)
@@ -70,8 +70,9 @@ func (r *Runner) Run(ctx, hard context.Context) error {
 
 func (r *Runner) phases(ctx, hard context.Context) error {
 	r.phase(record.PhaseSetup, "")
+	defer r.clean(hard)
 	if err := r.setup(ctx); err != nil {
-		return errors.Join(err, r.clean(hard))
+		return err
 	}
 	work := r.work(hard)
 	err := r.load(ctx, hard, work)
@@ -84,7 +85,7 @@ func (r *Runner) phases(ctx, hard context.Context) error {
 	if ctx.Err() == nil && err == nil && r.Restart != nil {
 		r.restart(hard)
 	}
-	return errors.Join(err, r.clean(hard))
+	return err
 }
 
 // load is warm-up and load phase. It ends by time, when every workload has done its quota, or early.
@@ -173,11 +174,11 @@ func (r *Runner) restart(hard context.Context) {
 	r.check(hard)
 }
 
-// clean removes what the workloads left on the target. Leftovers are findings.
-func (r *Runner) clean(hard context.Context) error {
+// clean removes what the workloads left on the target. What stays is a finding.
+func (r *Runner) clean(hard context.Context) {
 	ctx, cancel := context.WithTimeout(hard, checkLimit)
 	defer cancel()
-	return r.each(func(p Part) error {
+	err := r.each(func(p Part) error {
 		c, ok := p.Workload.(Cleaner)
 		if !ok {
 			return nil
@@ -189,6 +190,10 @@ func (r *Runner) clean(hard context.Context) error {
 		}
 		return nil
 	})
+	if err != nil {
+		r.Emit(record.Finding{Code: "left-over", Severity: record.Fail, From: r.Clock.Now(),
+			Text: "what the run made on the target could not be removed; `nightshift heal RUN` tries again: " + err.Error()})
+	}
 }
 
 func (r *Runner) findings(fs []record.Finding) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nightshift/faults"
+	"nightshift/soak"
 	"nightshift/soak/lab"
 	"nightshift/soak/record"
 	"nightshift/soak/target"
@@ -18,6 +19,7 @@ type double struct {
 	dial   dialer
 	host   faults.Host
 	probes map[string]bool // kinds of probes that work on the double
+	lanes  []soak.Lane     // more lanes for the load phase
 }
 
 // consented refuses a plan that may not even load one of its targets.

@@ -42,6 +42,9 @@ func (s *shift) runner(ctx context.Context) (*soak.Runner, error) {
 	if fl != nil {
 		r.Loaded = append(r.Loaded, fl)
 	}
+	if s.o.double != nil {
+		r.Loaded = append(r.Loaded, s.o.double.lanes...)
+	}
 	r.Restart = s.restart()
 	return r, nil
 }

@@ -61,30 +61,22 @@ func Run(ctx, hard context.Context, o RunOptions) (RunResult, error) {
 	err = s.work(ctx, hard)
 	res.Interrupted = ctx.Err() != nil
 	// The report comes before anything is closed: a close that hangs must not cost the result.
-	if rerr := s.sealRecord(); rerr != nil {
-		err = errors.Join(err, rerr)
+	if serr := s.sealRecord(); errors.Is(err, soak.ErrRecord) || serr != nil {
+		s.warn(fmt.Errorf("the record ends early: %w", errors.Join(serr, err)))
+		err = nil // what could be written is judged: a run without its end is aborted
 	}
 	var early earlyError
-	if !errors.As(err, &early) || early.kind == nil {
+	if !errors.As(err, &early) {
 		code, rerr := s.report(o.Report)
-		res.Code, err = code, errors.Join(unlessEarly(err), rerr)
+		res.Code, err = code, errors.Join(err, rerr)
 	}
 	return res, sorted(errors.Join(err, s.close(hard)))
 }
 
-// earlyError ended the run before there was anything to judge.
-type earlyError struct{ kind, err error }
+// earlyError ended the run before there was anything to judge: the lab did not come up, preflight refused.
+type earlyError struct{ error }
 
-func (e earlyError) Error() string   { return e.err.Error() }
-func (e earlyError) Unwrap() []error { return []error{e.kind, e.err} }
-
-// unlessEarly drops what the record has said already: why the run ended stands in its last phase.
-func unlessEarly(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, soak.ErrRecord) {
-		return nil
-	}
-	return err
-}
+func (e earlyError) Unwrap() error { return e.error }
 
 // shift is a run under way.
 type shift struct {
@@ -187,7 +179,10 @@ func (s *shift) work(ctx, hard context.Context) error {
 	}
 	err = r.Run(ctx, hard)
 	s.nodes(context.WithoutCancel(ctx))
-	return err
+	if errors.Is(err, soak.ErrRecord) {
+		return fmt.Errorf("%w: %w", err, s.store.Err())
+	}
+	return nil // why the run is not whole stands in its last phase, and the verdict says it
 }
 
 // early ends the record of a run that never came to its load.
@@ -197,20 +192,10 @@ func (s *shift) early(ctx context.Context, err error) error {
 		text = record.EndInterrupted
 	}
 	s.emit(record.Phase{Stamp: s.clock.Stamp(), Name: record.PhaseEnd, Text: text})
-	err = sorted(err)
 	if ctx.Err() != nil {
-		return context.Canceled
+		return nil // interrupted: there is a report, if a short one
 	}
-	return earlyError{kind: kindOf(err), err: err}
-}
-
-func kindOf(err error) error {
-	for _, k := range []error{ErrUsage, ErrUnavailable} {
-		if errors.Is(err, k) {
-			return k
-		}
-	}
-	return nil
+	return earlyError{sorted(err)}
 }
 
 // nodes records how every server stands.

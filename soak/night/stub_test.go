@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"nightshift/soak"
 	zkclient "nightshift/soak/client/zookeeper"
 	"nightshift/soak/lab/zkstub"
 	"nightshift/soak/report"
@@ -30,6 +32,12 @@ type stubWard struct {
 	deadPid int         // a pid for which signals do nothing
 	noHeal  bool        // signals that undo do nothing
 	paused  map[int]bool
+	later   func(ctx context.Context) // runs beside the run
+	lane    soak.Lane                 // runs beside the faults
+	out     string                    // run directory; empty: a new one
+	said    io.Writer                 // takes progress and warnings
+
+	interrupt time.Duration // ends the run like a signal; 0: never
 }
 
 func newStubWard(t *testing.T, o zkstub.Options) *stubWard {
@@ -46,11 +54,15 @@ func newStubWard(t *testing.T, o zkstub.Options) *stubWard {
 }
 
 func (w *stubWard) double() *double {
-	return &double{
+	d := &double{
 		ward: func(*targetSpec, string) (ward, error) { return w, nil },
 		dial: w.e.Dial, host: w,
-		probes: map[string]bool{"zookeeper/files": true, "zookeeper/mntr": false},
+		probes: map[string]bool{"zookeeper/files": true},
 	}
+	if w.lane != nil {
+		d.lanes = []soak.Lane{w.lane}
+	}
+	return d
 }
 
 func (w *stubWard) Cluster(context.Context) (target.Cluster, error) {
@@ -189,7 +201,21 @@ func stubRun(t *testing.T, w *stubWard, plan string, set ...string) report.Repor
 		rep, err = report.Load(context.Background(), runDir)
 		return rep.Verdict.Verdict.ExitCode(), err
 	}
-	res, err := Run(t.Context(), context.Background(), o)
+	if w.later != nil {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go w.later(ctx)
+	}
+	if w.out != "" {
+		o.Out = w.out
+	}
+	o.Progress = w.said
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if w.interrupt > 0 {
+		defer time.AfterFunc(w.interrupt, cancel).Stop()
+	}
+	res, err := Run(ctx, context.Background(), o)
 	if err != nil {
 		t.Fatalf("run: %v", err)
 	}
