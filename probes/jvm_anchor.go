@@ -17,18 +17,26 @@ type anchor struct {
 	zero        time.Duration
 	uncertainty time.Duration
 	by          string // what it was taken from
+	coarse      bool   // the JVM had not yet said when it began
+	at          time.Duration
 }
 
 const tick = time.Second / ticksPerSecond
 
 // Between the start of the process and uptime zero the launcher loads the JVM: 5 to 30 ms on an idle host.
 const (
-	launch      = 15 * time.Millisecond
-	launchSlack = 20 * time.Millisecond
+	launch      = 40 * time.Millisecond
+	launchSlack = 40 * time.Millisecond
 	launchMax   = 5 * time.Second // a begin of the JVM later than this is not of this process, or the wall clock was set
 	// createVmBeginTime is cut to a millisecond, and uptime zero is half a millisecond after it.
 	beginSlack = 3 * time.Millisecond
 )
+
+// errYoung says that the JVM will soon say itself when it began: its lines wait until then.
+var errYoung = errors.New("the JVM is not up yet")
+
+// young is how long a JVM may take from its start to its performance data.
+const young = 10 * time.Second
 
 // anchor finds uptime zero of the JVM that writes a node's log now. It is not before's process.
 func (p *gc) anchor(ctx context.Context, n member, before anchor) (anchor, error) {
@@ -51,16 +59,36 @@ func (p *gc) anchor(ctx context.Context, n member, before anchor) (anchor, error
 		if u, err := readUsage(p.env, m.Proc.Pid, 0); err != nil || u.ticks != m.Proc.Ticks {
 			return anchor{}, fmt.Errorf("process %d, which wrote its GC log, has ended", m.Proc.Pid)
 		}
-		return p.measure(m.Proc), nil
+		a := p.measure(m.Proc)
+		if a.coarse && p.env.Clock.Now()-(a.zero-launch) < young {
+			return anchor{}, errYoung
+		}
+		return a, nil
 	}
 	return anchor{}, errors.New("the node is not in the cluster any more")
+}
+
+// refineFor is how long a JVM is asked again: it writes createVmBeginTime when it is up, not when it begins.
+const refineFor = time.Minute
+
+// refine makes a coarse anchor a better one, when the JVM has said more since.
+func (p *gc) refine(a anchor) (anchor, bool) {
+	if !a.coarse || p.env.Clock.Now()-a.at > refineFor {
+		return a, false
+	}
+	if u, err := readUsage(p.env, a.proc.Pid, 0); err != nil || u.ticks != a.proc.Ticks {
+		return a, false
+	}
+	b := p.measure(a.proc)
+	return b, !b.coarse
 }
 
 // measure takes the start of the process, which has 10 ms resolution, and refines it by what the JVM itself
 // says in its performance data, in ms of wall clock.
 func (p *gc) measure(proc target.ProcRef) anchor {
 	start := time.Duration(proc.Ticks)*tick - time.Duration(p.env.Run.BootBase)
-	a := anchor{proc: proc, zero: start + launch, uncertainty: launchSlack, by: "the start of the process"}
+	a := anchor{proc: proc, zero: start + launch, uncertainty: launchSlack, by: "the start of the process",
+		coarse: true, at: p.env.Clock.Now()}
 	begin, ok := vmBegin(p.env, proc.Pid)
 	if !ok {
 		return a
@@ -69,6 +97,7 @@ func (p *gc) measure(proc target.ProcRef) anchor {
 	if d := s.At - start; d < -beginSlack || d > launchMax {
 		return a
 	}
+	a.coarse = false
 	a.zero, a.uncertainty, a.by = s.At+time.Millisecond, beginSlack+p.clocks.blur.Truncate(time.Millisecond), "createVmBeginTime of its performance data"
 	return a
 }

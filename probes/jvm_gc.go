@@ -125,7 +125,13 @@ func (p *gc) node(ctx context.Context, n member) ([]Reading, error) {
 			l.queue = append(l.queue, g)
 		}
 	}
-	rs, err := p.place(ctx, n, l)
+	var rs []Reading
+	if a, ok := p.refine(l.anchor); ok {
+		l.anchor = a
+		rs = append(rs, p.anchored(n.ID, a))
+	}
+	placed, err := p.place(ctx, n, l)
+	rs = append(rs, placed...)
 	if err != nil && (now-l.since > holdFor || len(l.queue) > holdLines) {
 		err = fmt.Errorf("%w; %d lines are left out", err, len(l.queue))
 		l.queue = nil
@@ -139,6 +145,9 @@ func (p *gc) place(ctx context.Context, n member, l *gcLog) ([]Reading, error) {
 	for len(l.queue) > 0 {
 		g := l.queue[0]
 		end, note, err := p.stamp(ctx, n, l, g)
+		if errors.Is(err, errYoung) {
+			return rs, nil
+		}
 		if err != nil {
 			return rs, err
 		}
@@ -174,14 +183,19 @@ func (p *gc) stamp(ctx context.Context, n member, l *gcLog, g gcLine) (record.St
 			return record.Stamp{}, nil, err
 		}
 		l.anchor = a
-		note = record.Note{
-			Stamp: p.env.Clock.Stamp(), Lane: p.name, Level: "info",
-			Text: fmt.Sprintf("%s: uptime zero of process %d is at %v ± %v, by %s",
-				source, a.proc.Pid, a.zero.Round(time.Millisecond), a.uncertainty, a.by),
-		}
+		note = p.anchored(n.ID, a)
 	}
 	l.last = g
 	return record.Stamp{Source: source, At: l.anchor.zero + g.uptime, Uncertainty: l.anchor.uncertainty}, note, nil
+}
+
+// anchored is the note that tells where a JVM stands.
+func (p *gc) anchored(node string, a anchor) Reading {
+	return record.Note{
+		Stamp: p.env.Clock.Stamp(), Lane: p.name, Level: "info",
+		Text: fmt.Sprintf("%s/gc-log: uptime zero of process %d is at %v ± %v, by %s",
+			node, a.proc.Pid, a.zero.Round(time.Millisecond), a.uncertainty, a.by),
+	}
 }
 
 // anotherJVM says that uptime went back: a server has been started again. A log that the JVM rotates by

@@ -263,6 +263,41 @@ func TestGCLogWithOtherDecorations(t *testing.T) {
 	}
 }
 
+func TestAnchorGetsBetterWhenTheJVMIsUp(t *testing.T) {
+	t.Parallel()
+	h := newJVMs(t)
+	h.node.Proc = h.start(7, -60*time.Second, 0, false)
+	put(t, h.node.GCLog, "", os.O_APPEND)
+	p := h.probe()
+	h.sample(p)
+	put(t, h.node.GCLog, fmt.Sprintf(shortPause, int64(50*time.Second)), os.O_APPEND)
+	if got := h.sample(p); len(got) != 1 || got[0].Uncertainty != launchSlack {
+		t.Fatalf("%v", got)
+	}
+	h.start(7, -60*time.Second, 300*time.Millisecond, true)
+	put(t, h.node.GCLog, fmt.Sprintf(shortPause, int64(51*time.Second)), os.O_APPEND)
+	got := h.sample(p)
+	if len(got) != 1 || got[0].Uncertainty > 2*beginSlack || (got[0].To+8700*time.Millisecond).Abs() > 2*beginSlack {
+		t.Fatalf("%v", got)
+	}
+}
+
+func TestLinesOfAYoungJVMWaitForItsPerformanceData(t *testing.T) {
+	t.Parallel()
+	h := newJVMs(t)
+	h.node.Proc = h.start(7, -2*time.Second, 0, false)
+	p := h.probe()
+	h.sample(p)
+	put(t, h.node.GCLog, fmt.Sprintf(shortPause, int64(time.Second)), os.O_APPEND)
+	if got := h.sample(p); len(got) != 0 {
+		t.Fatalf("%v", got)
+	}
+	h.start(7, -2*time.Second, 500*time.Millisecond, true)
+	if got := h.sample(p); len(got) != 1 || (got[0].To+500*time.Millisecond).Abs() > 2*beginSlack {
+		t.Fatalf("%v", got)
+	}
+}
+
 func TestPerformanceDataOfAnotherBootIsNotUsed(t *testing.T) {
 	t.Parallel()
 	h := newJVMs(t)

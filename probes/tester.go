@@ -14,11 +14,11 @@ func testerInfo() Info {
 	return Info{
 		Kind:    "tester",
 		Purpose: "whether nightshift itself was held up: it sleeps a little again and again and says when it woke late; scheduler and collector of its own runtime",
-		Cost:    "200 wake-ups a second, about 0.5 % of a core; one read of runtime metrics a sample",
+		Cost:    "100 wake-ups a second, up to 1 % of a core while nightshift is idle; one read of runtime metrics a sample",
 		Every:   time.Second,
 		Params: []Param{
 			{Name: "stall", Default: "50ms", Purpose: "waking later than this is evidence"},
-			{Name: "sleep", Default: "5ms", Purpose: "how long each sleep is"},
+			{Name: "sleep", Default: "10ms", Purpose: "how long each sleep is"},
 		},
 	}
 }
@@ -29,7 +29,7 @@ type testerParams struct {
 }
 
 func testerDefaults() testerParams {
-	return testerParams{Stall: 50 * time.Millisecond, Sleep: 5 * time.Millisecond}
+	return testerParams{Stall: 50 * time.Millisecond, Sleep: 10 * time.Millisecond}
 }
 
 func (p testerParams) check() error {
