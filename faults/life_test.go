@@ -159,6 +159,28 @@ func TestLifeDoesNotHeal(t *testing.T) {
 	}
 }
 
+// A server that dies while it starts is started again within the limit.
+func TestLifeStartsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		starts := 0
+		s.host.On = func(node string, state byte) {
+			if state == 'S' {
+				if starts++; starts == 1 {
+					s.host.Kill(node)
+				}
+			}
+		}
+		if _, err := s.run(t.Context(), "kill", "n1"); err != nil {
+			t.Fatal(err)
+		}
+		if f := s.last(); f.Step != record.StepHealed || starts != 2 {
+			t.Errorf("%d starts: %+v", starts, f)
+		}
+		s.allServe()
+	})
+}
+
 func TestLifeCutShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"nightshift/faults"
 )
 
 const (
@@ -21,6 +23,7 @@ const (
 // Guardian is the handle that the tool has of its guardian.
 type Guardian struct {
 	pid    int
+	path   string // of the journal
 	log    string
 	lives  *os.File // write end of the pipe; its end tells the guardian that the tool has ended
 	exited chan struct{}
@@ -67,7 +70,7 @@ func Start(self string, args []string, journal, log string) (*Guardian, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start guardian: %w", err), w.Close())
 	}
-	g := &Guardian{pid: cmd.Process.Pid, log: log, lives: w, exited: make(chan struct{})}
+	g := &Guardian{pid: cmd.Process.Pid, path: journal, log: log, lives: w, exited: make(chan struct{})}
 	go func() {
 		defer close(g.exited)
 		g.err = cmd.Wait()
@@ -106,17 +109,22 @@ func (g *Guardian) Check() error {
 	}
 }
 
-// Close tells the guardian that the tool ends in order and nothing is left to undo, and waits for its exit.
-// Calling it again returns the same.
+// Close tells the guardian that the tool ends in order, and waits for its exit. When the journal says that something
+// is still in effect, the guardian is left to undo it instead, as if the tool had died. Calling it again returns the
+// same.
 func (g *Guardian) Close() error {
 	g.once.Do(func() { g.closed = g.close() })
 	return g.closed
 }
 
 func (g *Guardian) close() error {
-	_, err := io.WriteString(g.lives, word+"\n")
-	if errors.Is(err, syscall.EPIPE) {
-		err = nil // it has ended; its exit says more
+	r := faults.NewReader(g.path)
+	err := r.Refresh()
+	if err == nil && len(r.Pending()) == 0 {
+		_, err = io.WriteString(g.lives, word+"\n")
+		if errors.Is(err, syscall.EPIPE) {
+			err = nil // it has ended; its exit says more
+		}
 	}
 	err = errors.Join(err, g.lives.Close())
 	t := time.NewTimer(closeWithin)
@@ -127,7 +135,7 @@ func (g *Guardian) close() error {
 			err = errors.Join(err, fmt.Errorf("guardian: %w; see %s", g.err, g.log))
 		}
 	case <-t.C:
-		err = errors.Join(err, fmt.Errorf("guardian: process %d has not ended within %s and is left to itself; see %s", g.pid, closeWithin, g.log))
+		err = errors.Join(err, fmt.Errorf("guardian: process %d has not ended within %s and goes on by itself; see %s", g.pid, closeWithin, g.log))
 	}
 	return err
 }

@@ -347,6 +347,28 @@ func start(t *testing.T) *guardian.Guardian {
 	return g
 }
 
+// The tool ends in order and has not undone a fault: the guardian does.
+func TestCloseWithAFaultInEffect(t *testing.T) {
+	w := newWatch(t) // only for its journal
+	if _, err := io.WriteString(w.stdin, "done\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-w.ended; err != nil {
+		t.Fatal(err)
+	}
+	p := w.paused(t, "a", time.Hour)
+	g, err := guardian.Start(self, []string{asGuard}, w.path, filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	if state(p) == 'T' || len(pending(t, w.path)) != 0 {
+		t.Errorf("state %c", state(p))
+	}
+}
+
 // What ends a terminal's processes does not end the guardian.
 func TestSignalsDoNotEndIt(t *testing.T) {
 	g := start(t)
