@@ -3,14 +3,9 @@ package attribute
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"nightshift/soak/record"
 )
-
-// lookback is how long before an instant an operation may have been due that is still open at it; it is
-// past every operation deadline that a workload sets.
-const lookback = time.Minute
 
 // Analyse reads the whole record. It fails only when the record can't be read.
 func Analyse(ctx context.Context, r *record.Reader) (Analysis, error) {
@@ -92,20 +87,19 @@ func (a *Analysis) explain(ctx context.Context, r *record.Reader, states []recor
 	normal := newHistory(t, a, bars)
 	for i := range a.Faults {
 		f := &a.Faults[i]
+		c := newCourse(f, a, t, normal.before(f.Injected), a.systemOf(f.Target))
 		var ops []record.SlowOp
-		if f.Injected > 0 {
-			s := record.Span{From: max(0, f.Injected-lookback), To: cutoff(f.Fault, a.Load) + time.Second}
-			if err := r.SlowOps(s, func(o record.SlowOp) error { ops = append(ops, o); return ctx.Err() }); err != nil {
+		if s := c.looksAt(); s.Len() > 0 {
+			if err := r.SlowOps(record.Span(s), func(o record.SlowOp) error { ops = append(ops, o); return ctx.Err() }); err != nil {
 				return err
 			}
 		}
-		recovery(f, a, t, normal.before(f.Injected), ops, a.systemOf(f.Target))
+		c.judge(ops)
 		normal.spoilt(*f)
 	}
 	sp := newSpiker(a.Load, bars, t.systems)
-	s := record.Span{From: a.Load.From, To: a.Load.To}
-	if a.Load.Len() > 0 {
-		if err := r.SlowOps(s, func(o record.SlowOp) error { sp.add(o); return ctx.Err() }); err != nil {
+	for _, s := range troubled(t, bars, a.Load) {
+		if err := r.SlowOps(record.Span(s), func(o record.SlowOp) error { sp.add(o); return ctx.Err() }); err != nil {
 			return err
 		}
 	}

@@ -31,30 +31,70 @@ func cutoff(f record.Fault, load Span) time.Duration {
 	return max(f.To, min(load.To, f.To+limit(f)+goodSeconds*time.Second))
 }
 
-// recovery judges how the service took a fault; m is what was normal before it. ops are the kept operations that were due from lookback
-// before the injection to the cutoff; those of other systems are passed over.
-func recovery(f *Recovery, a *Analysis, t *table, m bars, ops []record.SlowOp, system string) {
+// course is how one fault went, while it is judged.
+type course struct {
+	f      *Recovery
+	a      *Analysis
+	t      *table
+	m      bars   // what was normal before
+	system string // operations of other systems are passed over
+	end    time.Duration
+	back   time.Duration // begin of the recovery
+	found  bool
+}
+
+func newCourse(f *Recovery, a *Analysis, t *table, m bars, system string) *course {
+	c := &course{f: f, a: a, t: t, m: m, system: system}
+	if f.Injected > 0 {
+		c.end = cutoff(f.Fault, a.Load)
+		c.back, c.found = firstGood(t, m, f.To, c.end, system)
+	}
+	return c
+}
+
+// search is where clients may have noticed the fault.
+func (c *course) search() Span {
+	s := Span{From: c.f.Injected, To: c.end}
+	if c.found {
+		s.To = max(c.back, c.f.To)
+	}
+	return s
+}
+
+// looksAt is when the operations were due that judge needs to see: what was still open at the injection
+// is found by the longest response since.
+func (c *course) looksAt() Span {
+	if c.f.Injected <= 0 {
+		return Span{}
+	}
+	s := c.search()
+	longest := time.Duration(0)
+	for _, r := range c.t.rows {
+		for i := max(0, c.t.second(s.From)); i < len(r.ticks) && c.t.begin(i) <= s.To; i++ {
+			longest = max(longest, r.ticks[i].max)
+		}
+	}
+	return Span{From: max(0, s.From-longest-time.Second), To: s.To + time.Second}
+}
+
+// judge says how the service took the fault.
+func (c *course) judge(ops []record.SlowOp) {
+	f := c.f
 	if f.Injected <= 0 {
 		f.Unjudged = "it was not injected"
 		return
 	}
-	end := cutoff(f.Fault, a.Load)
-	window := Span{From: f.Injected, To: end}
+	effect := Span{From: f.Injected, To: c.end}
 	if f.To > 0 {
-		window.To = f.To
+		effect.To = f.To
 	}
-	f.Offered = offered(t, window, system)
+	f.Offered = offered(c.t, effect, c.system)
 	if f.Offered == 0 {
 		// An operation counts in the second it ends in; in an outage that outlasts the fault none does.
-		f.Offered = openIn(t, window, ops, system)
+		f.Offered = openIn(c.t, effect, ops, c.system)
 	}
-	back, found := firstGood(t, m, f.To, end, system)
-	search := Span{From: f.Injected, To: end}
-	if found {
-		search.To = max(back, f.To)
-	}
-	detect, noticed := firstTrouble(t, m, search, ops, system)
-	f.Reach = Span{From: f.Injected, To: search.To}
+	detect, noticed := firstTrouble(c.t, c.m, c.search(), ops, c.system)
+	f.Reach = c.search()
 	switch {
 	case f.Offered == 0:
 		f.Unjudged = "no operation was wanted while it was in effect"
@@ -68,21 +108,27 @@ func recovery(f *Recovery, a *Analysis, t *table, m bars, ops []record.SlowOp, s
 	if noticed {
 		d := detect - f.Injected
 		f.Detect = &d
-		if s, ok := firstSuccess(t, Span{From: detect, To: end}, ops, system); ok {
+		if s, ok := firstSuccess(c.t, Span{From: detect, To: c.end}, ops, c.system); ok {
 			s -= f.Injected
 			f.FirstSuccess = &s
 		}
 	}
+	c.recovered()
+}
+
+// recovered says whether the service was back, and in time.
+func (c *course) recovered() {
+	f := c.f
 	switch {
 	case f.To <= 0:
 		f.Unjudged = "it was never seen healed"
-	case found:
-		d := back - f.Injected
-		f.Recovered, f.Overdue = &d, back-f.To > limit(f.Fault)
-	case a.Load.To >= f.To+limit(f.Fault) && !crossed(a, *f):
-		f.Overdue = true
-	case crossed(a, *f):
+	case c.found:
+		d := c.back - f.Injected
+		f.Recovered, f.Overdue = &d, c.back-f.To > limit(f.Fault)
+	case crossed(c.a, *f):
 		f.Unjudged = "another fault began before the service was back"
+	case c.a.Load.To >= f.To+limit(f.Fault):
+		f.Overdue = true
 	default:
 		f.Unjudged = "the load ended before the service was back"
 	}

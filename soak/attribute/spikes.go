@@ -197,6 +197,34 @@ func (s *spiker) finish(t *table) found {
 	return f
 }
 
+// troubled are the spans in which operations were due that ended in a second with a stall or a failure:
+// only there is anything to look for. They are apart and in order of time.
+func troubled(t *table, m bars, load Span) []Span {
+	var all []Span
+	for _, r := range t.rows {
+		b := m.of(r.key)
+		for i, x := range r.ticks {
+			if x.failed == 0 && x.max < b.Threshold {
+				continue
+			}
+			s := Span{From: t.begin(i) - x.max, To: t.begin(i + 1)}
+			if s = (Span{max(s.From, load.From), min(s.To, load.To)}); s.Len() > 0 {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y Span) int { return cmp.Compare(x.From, y.From) })
+	var out []Span
+	for _, s := range all {
+		if n := len(out); n > 0 && s.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, s.To)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // blind turns seconds whose stalled or failed operations were not kept into clusters.
 func (s *spiker) blind(t *table) []*cluster {
 	var out []*cluster
