@@ -14,7 +14,6 @@ import (
 
 	"nightshift/soak/lab/zkstub"
 	"nightshift/soak/record"
-	"nightshift/soak/report"
 	"nightshift/soak/verdict"
 )
 
@@ -40,7 +39,7 @@ janitor:
 `
 
 // planted runs a short night with something planted in it, and returns the verdict's report.
-func planted(t *testing.T, plant func(*stubWard), plan string, set ...string) (rep report.Report) {
+func planted(t *testing.T, plant func(*stubWard), plan string, set ...string) (rep judged) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +52,7 @@ func planted(t *testing.T, plant func(*stubWard), plan string, set ...string) (r
 	return rep
 }
 
-func wantVerdict(t *testing.T, rep report.Report, want verdict.Outcome, code string) {
+func wantVerdict(t *testing.T, rep judged, want verdict.Outcome, code string) {
 	t.Helper()
 	if rep.Verdict.Verdict != want {
 		show(t, rep)
@@ -158,7 +157,7 @@ func TestRunDirectoryFull(t *testing.T) {
 		}
 	}()
 	said := &strings.Builder{}
-	var rep report.Report
+	var rep judged
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		w := newStubWard(t, zkstub.Options{Nodes: 3, Dir: filepath.Join(dir, "zk"), SnapCount: 200, Seed: 1})
@@ -177,7 +176,7 @@ func TestRunDirectoryFull(t *testing.T) {
 // TestInterrupted: a fault under way is undone, the run drains and is reported as aborted.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
-	var rep report.Report
+	var rep judged
 	synctest.Test(t, func(t *testing.T) {
 		w := newStubWard(t, zkstub.Options{Nodes: 3, Dir: filepath.Join(dir, "zk"), SnapCount: 200, Seed: 1})
 		w.interrupt = 20*time.Second + 32*time.Second // the first fault has just begun

@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"nightshift/soak"
+	"nightshift/soak/attribute"
 	zkclient "nightshift/soak/client/zookeeper"
 	"nightshift/soak/lab/zkstub"
-	"nightshift/soak/report"
+	"nightshift/soak/record"
 	"nightshift/soak/target"
+	"nightshift/soak/verdict"
 )
 
 // stubWard is an ensemble of stubs in this process. It is ward, faults.Host and dialer of a run: only what
@@ -185,8 +187,27 @@ func (w *stubWard) Serving(ctx context.Context, n target.Node) error {
 	return err
 }
 
+// judged is what a report is made of.
+type judged struct {
+	Analysis attribute.Analysis
+	Verdict  verdict.Verdict
+}
+
+func judge(dir string) (j judged, err error) {
+	r, err := record.Open(dir)
+	if err != nil {
+		return j, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if j.Analysis, err = attribute.Analyse(context.Background(), r); err != nil {
+		return j, err
+	}
+	j.Verdict, err = verdict.Judge(context.Background(), r, j.Analysis)
+	return j, err
+}
+
 // stubRun runs a plan on the stub and returns its report.
-func stubRun(t *testing.T, w *stubWard, plan string, set ...string) report.Report {
+func stubRun(t *testing.T, w *stubWard, plan string, set ...string) judged {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "plan.yaml")
@@ -195,10 +216,10 @@ func stubRun(t *testing.T, w *stubWard, plan string, set ...string) report.Repor
 	}
 	o := RunOptions{Options: Options{Plan: file}, Out: filepath.Join(dir, "run"), double: w.double()}
 	o.Over.Set = set
-	var rep report.Report
+	var rep judged
 	o.Report = func(runDir string) (int, error) {
 		var err error
-		rep, err = report.Load(context.Background(), runDir)
+		rep, err = judge(runDir)
 		return rep.Verdict.Verdict.ExitCode(), err
 	}
 	if w.later != nil {
@@ -228,12 +249,19 @@ func stubRun(t *testing.T, w *stubWard, plan string, set ...string) report.Repor
 	return rep
 }
 
-// show prints the whole report of a run that went wrong.
-func show(t *testing.T, rep report.Report) {
+// show prints what a run that went wrong says.
+func show(t *testing.T, j judged) {
 	t.Helper()
-	var b strings.Builder
-	if err := rep.Text(&b); err != nil {
-		t.Error(err)
+	for _, r := range j.Verdict.Reasons {
+		t.Logf("%s %s: %s %v", r.Severity, r.Code, r.Text, r.Evidence)
 	}
-	t.Log("\n" + b.String())
+	for _, o := range j.Analysis.Operations {
+		t.Logf("%+v", o)
+	}
+	for _, f := range j.Analysis.Faults {
+		t.Logf("%+v", f)
+	}
+	for _, n := range j.Analysis.Notes {
+		t.Logf("%+v", n)
+	}
 }
