@@ -125,14 +125,15 @@ func qualifier(without []string) string {
 	return "without " + strings.Join(without, " and ")
 }
 
-// known are the workloads that expectations may name: those of the plan, and those that the record has.
+// known are the workloads that expectations may name: those of the plan, and those that the record has. An
+// operation that never happened is no mistake of the plan's; it has no value.
 func (j *judge) known() Known {
 	k := Known{}
 	for _, w := range j.workloads() {
-		k[w.name] = nil
+		k[metricName(w.name)] = nil
 	}
 	for _, o := range j.a.Operations {
-		k[o.Workload] = append(k[o.Workload], o.Op)
+		k[metricName(o.Workload)] = nil
 	}
 	return k
 }

@@ -242,6 +242,7 @@ func TestEachPlantFlipsTheVerdict(t *testing.T) {
 		{"purge left ruins", onPurge(func(p *record.Purge) bool { p.Restorable = false; return true }), Fail, "fail:" + CodeNotRestorable},
 		{"purge did not begin", adds(record.Purge{Stamp: at(50 * sec), To: 50 * sec, Target: "zk", Error: "x"}), Inconclusive, "inconclusive:" + CodePurgeFailed},
 		{"purge removed nothing", onPurge(func(p *record.Purge) bool { p.Removed, p.Freed = 0, 0; return true }), Inconclusive, "inconclusive:" + CodeNoPurge},
+		{"purge refused", onPurge(func(p *record.Purge) bool { p.Removed, p.Freed, p.Refused = 0, 0, "unsure"; return true }), Inconclusive, "inconclusive:" + CodeNoPurge},
 		{"purge freed nothing", onPurge(func(p *record.Purge) bool { p.Freed = 0; return true }), Inconclusive, "inconclusive:" + CodeNoPurge},
 		{"no purge", onPurge(func(p *record.Purge) bool { return false }), Inconclusive, "inconclusive:" + CodeNoPurge},
 		{"no purge, optional", both(onPurge(func(p *record.Purge) bool { return false }), optional("every: 20s")), Pass, ""},

@@ -169,11 +169,12 @@ func limit(f record.Fault) time.Duration {
 
 // purges: what the janitor leaves must be restorable; a janitor that removed nothing proved nothing.
 func (j *judge) purges() {
-	removed, freed := map[string]int{}, map[string]int64{}
+	removed, freed, refused := map[string]int{}, map[string]int64{}, map[string]string{}
 	loaded := 0
 	for _, p := range j.a.Purges {
 		removed[p.Target] += p.Removed
 		freed[p.Target] += p.Freed
+		refused[p.Target] = either(p.Refused, refused[p.Target])
 		if p.Removed > 0 {
 			loaded++
 		}
@@ -208,7 +209,7 @@ func (j *judge) purges() {
 			continue
 		}
 		if removed[target] == 0 || freed[target] == 0 {
-			j.addf(CodeNoPurge, record.Inconclusive, "the janitor freed nothing on %s", target)
+			j.addf(CodeNoPurge, record.Inconclusive, "the janitor freed nothing on %s%s", target, suffix(refused[target]))
 		}
 	}
 }
