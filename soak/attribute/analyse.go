@@ -3,6 +3,8 @@ package attribute
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"nightshift/soak/record"
 )
@@ -97,7 +99,7 @@ func (a *Analysis) explain(ctx context.Context, r *record.Reader, states []recor
 		c.judge(ops)
 		normal.spoilt(*f)
 	}
-	sp := newSpiker(a.Load, bars, t.systems)
+	sp := newSpiker(a.Load, bars, t.systems, a.injections())
 	for _, s := range troubled(t, bars, a.Load) {
 		if err := r.SlowOps(record.Span(s), func(o record.SlowOp) error { sp.add(o); return ctx.Err() }); err != nil {
 			return err
@@ -118,6 +120,18 @@ func (a *Analysis) setSpikes(all found, states []record.Node) {
 			a.Unknown++
 		}
 	}
+}
+
+// injections of all faults, in order.
+func (a *Analysis) injections() []time.Duration {
+	var out []time.Duration
+	for _, f := range a.Faults {
+		if f.Injected > 0 {
+			out = append(out, f.Injected)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // without says in words what consent was missing for.

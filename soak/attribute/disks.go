@@ -77,10 +77,10 @@ func (d *Disk) take(what string, ps []record.Point, load Span) {
 	switch what {
 	case "count":
 		d.Files = int(last)
-	case "allocated":
-		d.Allocated, d.PeakAlloc, d.FirstAlloc = int64(last), int64(peak), int64(first)
 	case "bytes":
 		d.Bytes, d.PeakBytes, d.FirstBytes = int64(last), int64(peak), int64(first)
+	case "allocated":
+		d.Allocated, d.PeakAlloc, d.FirstAlloc = int64(last), int64(peak), int64(first)
 		if n := len(inside); n >= minSlopePoints && inside[n-1].At-inside[0].At >= minSlopeSpan {
 			d.GrowthFrom, d.GrowthTo, d.Judged = inside[0].At, inside[n-1].At, true
 			d.PerHour = theilSen(thin(inside, maxSlopePoints)) * time.Hour.Seconds()

@@ -15,6 +15,7 @@ const (
 	needScore  = 1.0 // a cause scores at least this
 	needMargin = 0.7 // and this much more than the next one of another kind
 	maxBase    = 8.0
+	tellShare  = 0.2 // a mechanism that is named explains at least this
 )
 
 // scored is one candidate of one spike.
@@ -217,7 +218,7 @@ func (e *explainer) answer(s *Spike, cs []*scored) {
 		if m.up == best || m.up != nil && m.up.up == best {
 			m.Role, m.Reason = RoleMechanism, "it came of "+best.Ref
 			s.Share = max(s.Share, m.Share)
-			if s.Mechanism == "" {
+			if s.Mechanism == "" && m.Share >= tellShare {
 				s.Mechanism = m.Text
 			}
 		}

@@ -61,6 +61,7 @@ type spiker struct {
 	load Span
 	bars bars
 	systems
+	cuts   []time.Duration // injections of faults, in order: what begins there is no part of what was before
 	open   map[string]*cluster
 	done   []*cluster
 	pruned []*cluster      // without detail
@@ -68,8 +69,8 @@ type spiker struct {
 	same   []record.SlowOp // operations of one intended start, put in one order before they are looked at
 }
 
-func newSpiker(load Span, m bars, sys systems) *spiker {
-	return &spiker{load: load, bars: m, systems: sys, open: map[string]*cluster{}, told: map[sight]bool{}}
+func newSpiker(load Span, m bars, sys systems, cuts []time.Duration) *spiker {
+	return &spiker{load: load, bars: m, systems: sys, cuts: cuts, open: map[string]*cluster{}, told: map[sight]bool{}}
 }
 
 // add takes one kept operation.
@@ -114,7 +115,7 @@ func (s *spiker) look(o record.SlowOp) {
 // cluster is the open one of the system, grown by span, or a new one.
 func (s *spiker) cluster(system string, span Span) *cluster {
 	c := s.open[system]
-	if c != nil && span.From-c.To > mergeGap {
+	if c != nil && s.apart(c.Span, span) {
 		s.close(c)
 		c = nil
 	}
@@ -124,6 +125,15 @@ func (s *spiker) cluster(system string, span Span) *cluster {
 	}
 	c.From, c.To = min(c.From, span.From), max(c.To, span.To)
 	return c
+}
+
+// apart says that next, which begins later, is another spike.
+func (s *spiker) apart(c, next Span) bool {
+	if next.From-c.To > mergeGap {
+		return true
+	}
+	i, _ := slices.BinarySearch(s.cuts, next.From+reachAfter+1)
+	return i > 0 && s.cuts[i-1] > c.From+reachAfter
 }
 
 // control keeps an operation that was drawn at random while a spike lasted.
@@ -177,7 +187,7 @@ func (s *spiker) finish(t *table) found {
 		s.close(c)
 	}
 	all := append(append(s.done, s.pruned...), s.blind(t)...)
-	all = mergeClusters(all)
+	all = s.merge(all)
 	slices.SortFunc(all, compareClusters)
 	f := found{spans: map[string][]Span{}, left: max(0, len(all)-MaxSpikes)}
 	for i, c := range all {
@@ -254,14 +264,14 @@ func (s *spiker) blind(t *table) []*cluster {
 	return out
 }
 
-// mergeClusters joins clusters of one system that lie within mergeGap.
-func mergeClusters(all []*cluster) []*cluster {
+// merge joins clusters of one system that are not apart.
+func (s *spiker) merge(all []*cluster) []*cluster {
 	slices.SortFunc(all, func(x, y *cluster) int {
 		return cmp.Or(cmp.Compare(x.System, y.System), cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To), compareClusters(x, y))
 	})
 	var out []*cluster
 	for _, c := range all {
-		if n := len(out); n > 0 && out[n-1].System == c.System && c.From-out[n-1].To <= mergeGap {
+		if n := len(out); n > 0 && out[n-1].System == c.System && !s.apart(out[n-1].Span, c.Span) {
 			out[n-1].join(c)
 			continue
 		}

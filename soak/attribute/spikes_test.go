@@ -158,6 +158,21 @@ func TestSpikeSpans(t *testing.T) {
 	}
 }
 
+// TestFaultBeginsASpike: what a fault does is told apart from the trouble that was there before.
+func TestFaultBeginsASpike(t *testing.T) {
+	s := &story{end: 125 * sec}
+	for d := 36 * sec; d < 40*sec; d += sec {
+		s.stall(d, d+300*ms)
+	}
+	a := s.stall(40*sec, 43*sec).add(fault("f1", "pause", "n1", "leader", 40*sec, 43*sec)).analyse(t)
+	if len(a.Spikes) != 2 || a.Spikes[0].From != 36*sec || a.Spikes[1].From != 40*sec {
+		t.Fatalf("%v", spans(a.Spikes))
+	}
+	if a.Spikes[0].Unknown != UnknownNone || !strings.Contains(a.Spikes[1].Cause, "pause") {
+		t.Errorf("%q and %q", a.Spikes[0].Cause, a.Spikes[1].Cause)
+	}
+}
+
 // TestBlindSeconds: a second that failed is a spike also when no failed operation was kept.
 func TestBlindSeconds(t *testing.T) {
 	s := &story{end: 65 * sec}
@@ -172,7 +187,7 @@ func TestBlindSeconds(t *testing.T) {
 
 // TestTooManySpikes keeps the worst and counts the rest.
 func TestTooManySpikes(t *testing.T) {
-	sp := newSpiker(Span{0, 4000 * sec}, bars{}, nil)
+	sp := newSpiker(Span{0, 4000 * sec}, bars{}, nil, nil)
 	const n = 3*MaxSpikes + 7
 	for i := range n {
 		d := time.Duration(i) * 5 * sec

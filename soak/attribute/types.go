@@ -185,7 +185,7 @@ type Disk struct {
 	Bytes, Allocated       int64 // last value
 	PeakBytes, PeakAlloc   int64
 	Files                  int
-	PerHour                float64 // bytes per hour: robust slope (Theil-Sen) over the load phase
+	PerHour                float64 // allocated bytes per hour: robust slope (Theil-Sen) over the load phase
 	Judged                 bool    // PerHour rests on enough points
 	GrowthFrom, GrowthTo   time.Duration
 	FirstBytes, FirstAlloc int64 // at the begin of the load
