@@ -70,10 +70,10 @@ func (c chain) start(from zookeeper.Zxid) int {
 // reach replays the ids from a state (a snapshot's, or 0 for an empty tree) and returns the newest one that it gets to
 // without a gap, and why not to the end.
 func (c chain) reach(from zookeeper.Zxid) (zookeeper.Zxid, *breakage) {
-	at, first := from, c.start(from)
-	for i := first; i < len(c); i++ {
+	at := from
+	for i := c.start(from); i < len(c); i++ {
 		f := c[i]
-		if i > first && f.Log.First <= c[i-1].Log.Last && f.Log.Last > at {
+		if i > 0 && f.Log.First <= c[i-1].Log.Last && f.Log.Last > at {
 			return at, &breakage{CodeLogOverlap, f.Path, fmt.Sprintf("it starts at %s, but %s holds records up to %s", f.Log.First, c[i-1].Name, c[i-1].Log.Last)}
 		}
 		for _, run := range f.Log.Runs {

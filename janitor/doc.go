@@ -17,6 +17,6 @@
 //   - what is damaged, empty or misnamed is kept and told.
 //
 // To add a policy: give Policy a field (its zero value means not asked for), let Decide move the line Z by it, never
-// above the proof, and add its rows to the golden table of policy_test.go. To add a system: a reader under format, a
-// scan that fills an Inventory, and rules beside decide.go; Dir, Plan and Apply know no system.
+// above the proof, and add what it removes to testdata/expected.json. To add a system: a reader under format, a
+// scan that fills an Inventory, and rules beside policy.go; Dir, Plan and Apply know no system.
 package janitor

@@ -45,6 +45,30 @@ func TestSnapshotInTheMaking(t *testing.T) {
 	}
 }
 
+// A snapshot that is not whole and not the newest is damaged, however new the file is: servers write no such one.
+func TestDamagedIsNotInTheMaking(t *testing.T) {
+	m := six()
+	m.put("snapshot.1d", m.files["snapshot.1d"].data[:90])
+	plan, err := Policy{Keep: 7}.Decide(scan(t, m), lastChanged(m.files))
+	if err != nil || plan.Refused == "" || !slices.Contains(codes(plan.Findings), CodeSnapshotDamaged) {
+		t.Errorf("refused %q, findings %v, %v", plan.Refused, plan.Findings, err)
+	}
+}
+
+// Two logs with the same transactions are of two histories: which one holds is not ours to say.
+func TestOverlap(t *testing.T) {
+	m := six()
+	m.put("log.3a", zookeepertest.Log(9, zookeepertest.Ids(58, 9)...))
+	r := scan(t, m).Restorable()
+	if r.Restorable || r.Zxid != "0x3c" || !slices.Contains(codes(r.Findings), CodeLogOverlap) {
+		t.Errorf("%+v", r)
+	}
+	plan := decide(t, m, 3)
+	if plan.Refused == "" || !slices.Contains(codes(plan.Findings), CodeLogOverlap) {
+		t.Errorf("refused %q, findings %v, removes %v", plan.Refused, plan.Findings, names(plan.Remove))
+	}
+}
+
 // A file that changes while it is looked at is not judged.
 func TestScanSeesMovement(t *testing.T) {
 	m := six()
