@@ -30,7 +30,7 @@
 //	faults.count faults.bit faults.healed faults.skipped faults.recovered_max (duration)
 //	purges.count purges.removed purges.freed
 //	spikes.count spikes.unknown spikes.longest (duration)
-//	disk.<node>.<kind>.bytes .allocated .files .peak .per_hour
+//	disk.<node>.<kind>.bytes .allocated .files .peak (bytes) .per_hour (allocated bytes)
 //	self.cpu self.rss
 //
 // To add a metric: metrics.go, and this list. To add a built-in rule: rules.go, and a case in its table test.
