@@ -203,6 +203,24 @@ func TestGCLogOfARestartedServerHasANewAnchor(t *testing.T) {
 	}
 }
 
+func TestGCLogWrittenOverBetweenTwoSamples(t *testing.T) {
+	t.Parallel()
+	h := newJVMs(t)
+	h.node.Proc = h.start(7, -60*time.Second, 0, true)
+	put(t, h.node.GCLog, "", os.O_APPEND)
+	p := h.probe()
+	h.sample(p)
+	put(t, h.node.GCLog, fmt.Sprintf(shortPause, int64(50*time.Second)), os.O_APPEND)
+	h.sample(p)
+	h.kill(7)
+	h.node.Proc = h.start(8, -20*time.Second, 0, true)
+	line := fmt.Sprintf(shortPause, int64(10*time.Second)) // as long as before: truncation can't be seen
+	put(t, h.node.GCLog, line+line, os.O_TRUNC)
+	if got := h.sample(p); len(got) != 1 || (got[0].To+10*time.Second).Abs() > 2*beginSlack {
+		t.Fatalf("%v", got)
+	}
+}
+
 func TestGCLogRotatedByTheJVMKeepsItsAnchor(t *testing.T) {
 	t.Parallel()
 	h := newJVMs(t)
