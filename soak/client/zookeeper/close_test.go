@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"nightshift/soak/client/zookeeper"
@@ -71,6 +72,19 @@ func TestCloseWithoutAnswer(t *testing.T) {
 		time.Sleep(41 * time.Second)
 		if n := e.Sessions(); n != 0 {
 			t.Errorf("%d sessions are still open", n)
+		}
+	})
+}
+
+func TestCloseWhileReconnecting(t *testing.T) {
+	inBubble(t, zkstub.Options{}, func(t *testing.T, e *zkstub.Ensemble) {
+		c := connect(t, e, zookeeper.Options{Order: 1})
+		ready(t, c)
+		e.Stop(1)
+		synctest.Wait()
+		mustClose(t, c)
+		if n := e.Sessions(); n != 0 {
+			t.Errorf("%d sessions are left to expire", n)
 		}
 	})
 }

@@ -1,9 +1,6 @@
 package zkstub
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // defects are what was planted, and what came of it.
 type defects struct {
@@ -71,8 +68,4 @@ func (e *Ensemble) loses(ch *change) bool {
 	}
 	e.lost = append(e.lost, ch.path)
 	return true
-}
-
-func (d *defects) String() string {
-	return fmt.Sprintf("%d writes lost, %d notifications dropped", len(d.lost), len(d.dropped))
 }

@@ -1,14 +1,12 @@
 package zkstub
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -109,8 +107,12 @@ func New(o Options) (*Ensemble, error) {
 		}
 	}
 	e.elect()
+	if e.err != nil {
+		e.cutAll()
+		return nil, e.err
+	}
 	e.work.Go(e.tend)
-	return e, e.err
+	return e, nil
 }
 
 func (o Options) withDefaults() Options {
@@ -137,83 +139,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Addrs are the in-memory addresses, for Dial: "n1:2181" and on.
-func (e *Ensemble) Addrs() []string {
-	var out []string
-	for _, n := range e.nodes {
-		out = append(out, n.addr)
-	}
-	return out
-}
-
-// TCP are the addresses on 127.0.0.1, with Options.Listen. They survive Stop and Start.
-func (e *Ensemble) TCP() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var out []string
-	for _, n := range e.nodes {
-		out = append(out, n.tcp)
-	}
-	return out
-}
-
-// Dir is the version-2 directory of a node; "" without files.
+// Dir is the version-2 directory of a node, for logs and snapshots both; its parent is the dataDir. "" without files.
 func (e *Ensemble) Dir(id int) string {
 	if n, err := e.node(id); err == nil && n.files != nil {
 		return n.files.dir
 	}
 	return ""
-}
-
-// Dial connects to a node in memory, by its name ("n1:2181") or its TCP address. A stopped node refuses;
-// a paused one accepts, like the kernel of its host, and does not answer.
-func (e *Ensemble) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, n := range e.nodes {
-		if n.addr != addr && (n.tcp != addr || addr == "") {
-			continue
-		}
-		if !n.running || e.closed {
-			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
-		}
-		client, server := net.Pipe()
-		e.accept(n, server)
-		return client, nil
-	}
-	return nil, &net.OpError{Op: "dial", Net: network, Err: &net.AddrError{Err: "no such node", Addr: addr}}
-}
-
-// listen opens a node's TCP port, the same one as before when it had one.
-func (e *Ensemble) listen(n *node) error {
-	addr := n.tcp
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	ln, err := net.Listen("tcp", addr)
-	if err != nil {
-		return fmt.Errorf("listen for node %d: %w", n.id, err)
-	}
-	n.ln, n.tcp = ln, ln.Addr().String()
-	e.work.Go(func() {
-		for {
-			raw, err := ln.Accept()
-			if err != nil {
-				return // closed by Stop or Close
-			}
-			e.mu.Lock()
-			if !n.running || e.closed {
-				raw.Close()
-			} else {
-				e.accept(n, raw)
-			}
-			e.mu.Unlock()
-		}
-	})
-	return nil
 }
 
 // tend does what is due by time: elections, expiries.
