@@ -56,7 +56,7 @@ func (p *gc) anchor(ctx context.Context, n member, before anchor) (anchor, error
 		case p.env.Run.BootID != "" && m.Proc.BootID != "" && m.Proc.BootID != p.env.Run.BootID:
 			return anchor{}, errors.New("its process is of another boot of the host")
 		}
-		if u, err := readUsage(p.env, m.Proc.Pid, 0); err != nil || u.ticks != m.Proc.Ticks {
+		if u, err := readUsage(p.env, m.Proc.Pid, 0); err != nil || !u.is(m.Proc) {
 			return anchor{}, fmt.Errorf("process %d, which wrote its GC log, has ended", m.Proc.Pid)
 		}
 		a := p.measure(m.Proc)
@@ -76,7 +76,7 @@ func (p *gc) refine(a anchor) (anchor, bool) {
 	if !a.coarse || p.env.Clock.Now()-a.at > refineFor {
 		return a, false
 	}
-	if u, err := readUsage(p.env, a.proc.Pid, 0); err != nil || u.ticks != a.proc.Ticks {
+	if u, err := readUsage(p.env, a.proc.Pid, 0); err != nil || !u.is(a.proc) {
 		return a, false
 	}
 	b := p.measure(a.proc)

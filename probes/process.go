@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nightshift/soak/record"
+	"nightshift/soak/target"
 )
 
 func processInfo() Info {
@@ -56,6 +57,11 @@ type usage struct {
 	written int64 // -1: not permitted
 }
 
+// is says whether the very process was looked at, and still runs.
+func (u usage) is(ref target.ProcRef) bool {
+	return u.ticks == ref.Ticks && u.state != 'Z' && u.state != 'X'
+}
+
 // Sample implements Probe.
 func (p *process) Sample(ctx context.Context) ([]Reading, error) {
 	rs, errSelf := p.self()
@@ -79,7 +85,7 @@ func (p *process) Sample(ctx context.Context) ([]Reading, error) {
 
 func (p *process) runs(n member) bool {
 	u, err := readUsage(p.env, n.Proc.Pid, 0)
-	return err == nil && u.ticks == n.Proc.Ticks && u.state != 'Z'
+	return err == nil && u.is(n.Proc)
 }
 
 func (p *process) node(n member) ([]Reading, error) {
@@ -94,7 +100,7 @@ func (p *process) node(n member) ([]Reading, error) {
 		return record.Series{Stamp: record.Stamp{At: at}, Name: "process.up", Node: n.ID, Unit: "1", Value: v}
 	}
 	u, err := readUsage(p.env, n.Proc.Pid, at)
-	if errors.Is(err, os.ErrNotExist) || err == nil && (u.ticks != n.Proc.Ticks || u.state == 'Z' || u.state == 'X') {
+	if errors.Is(err, os.ErrNotExist) || err == nil && !u.is(n.Proc) {
 		delete(p.before, n.ID)
 		return []Reading{up(0)}, nil
 	}

@@ -112,7 +112,10 @@ func TestLookUpIsAskedRarelyAndItsLastAnswerKept(t *testing.T) {
 	var fail error
 	env := Env{Clock: record.NewClock(), Lookup: map[string]target.Lookup{"zk": func(context.Context) (target.Cluster, error) {
 		asked++
-		return target.Cluster{System: "zookeeper", Nodes: []target.Node{{ID: "n1"}}}, fail
+		if fail != nil {
+			return target.Cluster{}, fail
+		}
+		return target.Cluster{System: "zookeeper", Nodes: []target.Node{{ID: "n1"}}}, nil
 	}}}
 	cs, err := clustersOf(env, "zk")
 	if err != nil {
