@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -19,6 +20,9 @@ const (
 
 // choose is the nodes that the words mean in a cluster as it is now. most is the blast radius.
 func choose(words string, c target.Cluster, pick uint64, most int) ([]target.Node, error) {
+	if len(c.Nodes) == 0 {
+		return nil, errors.New("the cluster has no nodes")
+	}
 	nodes := slices.Clone(c.Nodes)
 	sort.Slice(nodes, func(i, k int) bool { return nodes[i].ID < nodes[k].ID })
 	one := func(fits func(target.Role) bool) ([]target.Node, error) {
@@ -60,9 +64,6 @@ func choose(words string, c target.Cluster, pick uint64, most int) ([]target.Nod
 
 // roles says who is what.
 func roles(nodes []target.Node) string {
-	if len(nodes) == 0 {
-		return "the cluster has no nodes"
-	}
 	parts := make([]string, len(nodes))
 	for i, n := range nodes {
 		role := string(n.Role)
