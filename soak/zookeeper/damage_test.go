@@ -160,3 +160,70 @@ func TestPubSubExpiryIsNoMiss(t *testing.T) {
 		}
 	})
 }
+
+func TestPublisherSettlesACreateInDoubt(t *testing.T) {
+	inBubble(t, `{kind: zookeeper/pubsub, publishers: 1, paths: 3}`, func(w *world) {
+		w.setup()
+		p := w.wl.(*pubSub)
+		g := newGroup(p, 0, groupOps{}, p.filler(0, p.pool()))
+		ctx := context.Background()
+		for i, seq := range []uint64{5, 4} {
+			_, err := g.conn.Create(ctx, g.nodes[i].path, g.fill.next(i, seq, 0), zkclient.Ephemeral)
+			w.must(err)
+		}
+		for i, want := range []struct {
+			created certainty
+			state   state
+		}{{certain, present}, {never, unknown}, {never, absent}} {
+			n := &g.nodes[i]
+			n.seq, n.state, n.doubt = 5, unknown, createInDoubt
+			if got := g.settle(ctx, n, 0); got != want.created || n.state != want.state {
+				t.Errorf("path %d: certainty %d, state %d; want %+v", i, got, n.state, want)
+			}
+		}
+		if fs := p.book.findings(); len(fs) != 1 || fs[0].Code != CodeRecovered || fs[0].Count != 1 {
+			t.Errorf("%+v", fs)
+		}
+	})
+}
+
+// The servers stand still when the run ends: it ends all the same within the drain, and what was due by its end
+// and not sent is counted, what was due later is not.
+func TestRunEndsWithoutServers(t *testing.T) {
+	for _, plan := range []string{
+		`{kind: zookeeper/ephemeral, connections: 4, rate: 20/s}`,
+		`{kind: zookeeper/setdata, connections: 4, rate: 20/s}`,
+		`{kind: zookeeper/pubsub, publishers: 2, paths: 5, rate: 20/s, get_after_notify: true}`,
+	} {
+		inBubble(t, plan, func(w *world) {
+			w.setup()
+			start := w.env.Clock.Now()
+			w.run(time.Minute, func() {
+				time.Sleep(45*time.Second + 10*time.Millisecond)
+				for id := 1; id <= 3; id++ {
+					w.must(w.zk.Pause(id))
+				}
+			})
+			if took := w.env.Clock.Now() - start; took > 90*time.Second {
+				t.Errorf("%s: ended %v after its end", plan, took-time.Minute)
+			}
+			var all uint64
+			for _, name := range []string{"create", "delete", "set"} {
+				for _, p := range w.rec.Progress() {
+					if p.Op == name {
+						all += p.OK + p.Failed + p.InDoubt + p.Shed
+					}
+				}
+			}
+			if low := uint64(1198); all < low || all > 1200 {
+				t.Errorf("%s: %d updates are accounted for, 1200 were due", plan, all)
+			}
+			for id := 1; id <= 3; id++ {
+				w.must(w.zk.Resume(id))
+			}
+			if fs := w.check(); len(failing(fs)) > 0 {
+				t.Errorf("%s: findings %+v", plan, fs)
+			}
+		})
+	}
+}

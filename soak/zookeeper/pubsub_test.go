@@ -148,6 +148,9 @@ func TestPubSubEventsCountFromTheIntendedStart(t *testing.T) {
 		if response < 1400*time.Millisecond || response > 1600*time.Millisecond {
 			t.Errorf("longest time to an event is %v, a create was due just after the ensemble stopped for 1.5s", response)
 		}
+		if d := w.longest("event", func(w record.Window) *record.Hist { return w.Delay }); d < time.Second {
+			t.Errorf("longest delay of an event is %v: creates that were due meanwhile count from their time", d)
+		}
 		if e := w.op("create"); e.Late < 10 {
 			t.Errorf("%d late creates, about 14 were due meanwhile", e.Late)
 		}
