@@ -227,3 +227,31 @@ func TestRunEndsWithoutServers(t *testing.T) {
 		})
 	}
 }
+
+// A delete that gets no answer is repeated only as long as the run goes on.
+func TestPublisherGivesUpADeleteWhenTheRunEnds(t *testing.T) {
+	inBubble(t, `{kind: zookeeper/pubsub, publishers: 1, paths: 1, timeout: 1s}`, func(w *world) {
+		w.setup()
+		p := w.wl.(*pubSub)
+		g := newGroup(p, 0, groupOps{del: w.rec.Op("delete", 0)}, nil)
+		for id := 1; id <= 3; id++ {
+			w.must(w.zk.Pause(id))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		start := w.env.Clock.Now()
+		g.nodes[0].state = present
+		if g.remove(ctx, 0, start) {
+			t.Error("removed without a server")
+		}
+		if took := w.env.Clock.Now() - start; took < 3*time.Second || took > 5*time.Second {
+			t.Errorf("gave up after %v, the run ended after 3s and a delete has 1s", took)
+		}
+		if d := w.op("delete"); d.OK+d.Failed+d.InDoubt != 1 {
+			t.Errorf("one delete was due, recorded are %+v", d)
+		}
+		for id := 1; id <= 3; id++ {
+			w.must(w.zk.Resume(id))
+		}
+	})
+}
