@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"nightshift/soak/night"
 	"nightshift/soak/report"
 )
 
@@ -19,7 +20,7 @@ func (d *door) report(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := report.Load(c.Context, args[0])
+	r, err := report.Load(c.Context, args[0], night.Live)
 	if err != nil {
 		return usageError{err.Error()}
 	}

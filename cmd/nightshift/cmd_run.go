@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -65,7 +66,7 @@ func (d *door) run(c *cli.Context) error {
 		o.Progress = nil
 	}
 	o.Report = func(dir string) (int, error) {
-		r, err := report.Load(c.Context, dir)
+		r, err := report.Load(context.WithoutCancel(c.Context), dir, night.Live)
 		if err != nil {
 			return exitInternal, err
 		}

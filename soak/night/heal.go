@@ -27,7 +27,7 @@ func Heal(ctx context.Context, runDir string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if self := (target.ProcRef{Pid: run.Pid, Ticks: run.Ticks, BootID: run.BootID}); self.Alive() {
+	if Live(run) {
 		return usagef("run %s is still going on (process %d); interrupt it instead", runDir, run.Pid)
 	}
 	errs := []error{healJournal(ctx, filepath.Join(runDir, journalName), w)}
@@ -127,3 +127,8 @@ func healByHand(ctx context.Context, w io.Writer) error {
 }
 
 func say(w io.Writer, format string, args ...any) { sayTo(w)(fmt.Sprintf(format, args...)) }
+
+// Live says whether the process of a run is still there.
+func Live(run record.Run) bool {
+	return target.ProcRef{Pid: run.Pid, Ticks: run.Ticks, BootID: run.BootID}.Alive()
+}

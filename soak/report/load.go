@@ -20,8 +20,9 @@ type Report struct {
 	Verdict  verdict.Verdict
 }
 
-// Load analyses and judges the record in the run directory dir.
-func Load(ctx context.Context, dir string) (rep Report, err error) {
+// Load analyses and judges the record in the run directory dir. live says whether the process of a run without
+// an end is still there; nil: it is not.
+func Load(ctx context.Context, dir string, live func(record.Run) bool) (rep Report, err error) {
 	r, err := record.Open(dir)
 	if err != nil {
 		return Report{}, fmt.Errorf("open run: %w", err)
@@ -31,6 +32,7 @@ func Load(ctx context.Context, dir string) (rep Report, err error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("analyse run: %w", err)
 	}
+	a.Live = a.Ended == "" && live != nil && live(a.Run)
 	v, err := verdict.Judge(ctx, r, a)
 	if err != nil {
 		return Report{}, fmt.Errorf("judge run: %w", err)

@@ -32,8 +32,11 @@ func head(p *page) {
 	a := p.r.Analysis
 	p.printf("%s\n", strings.ToUpper(p.r.Verdict.Line()))
 	state := a.Ended
-	if state == "" {
-		state = "no end in the record: it is running, or was killed"
+	switch {
+	case a.Live:
+		state = "still running"
+	case state == "":
+		state = "killed: the record has no end"
 	}
 	p.printf("  plan %s, seed %d, run %s, %s of load, %s\n", a.Run.Plan, a.Run.Seed, a.Run.ID, a.Load.Len().Round(time.Second), state)
 	for _, n := range a.Nodes {
