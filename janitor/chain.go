@@ -10,7 +10,13 @@ import (
 )
 
 // chain is the logs that hold what their names say, in order: the only ones that a replay may rest on.
-type chain []*File
+type chain struct {
+	logs []*File
+	// known are transactions that the snapshots tell of, in order. Within an epoch the logs themselves show what is
+	// missing; from one epoch to a later one only these can. A member that was down and then synced by snapshot has such
+	// a hole in its logs.
+	known []zookeeper.Zxid
+}
 
 // breakage says why a replay can't go on.
 type breakage struct {
@@ -41,26 +47,26 @@ func chainOf(files []File) chain {
 	var c chain
 	for i := range files {
 		if sound(&files[i]) {
-			c = append(c, &files[i])
+			c.logs = append(c.logs, &files[i])
 		}
 	}
-	slices.SortFunc(c, func(a, b *File) int { return cmp.Compare(a.Zxid, b.Zxid) })
+	slices.SortFunc(c.logs, func(a, b *File) int { return cmp.Compare(a.Zxid, b.Zxid) })
 	return c
 }
 
 // end is the newest transaction in the logs, 0 when there is none.
 func (c chain) end() zookeeper.Zxid {
-	if len(c) == 0 {
+	if len(c.logs) == 0 {
 		return 0
 	}
-	return c[len(c)-1].Log.Last
+	return c.logs[len(c.logs)-1].Log.Last
 }
 
 // start is the index of the log that a replay from a state begins with: the last one that starts at or before it, as in
 // ZooKeeper (FileTxnLog.getLogFiles). The transaction right after a snapshot is often the last one of the log before the
 // one with the next name, so this log is needed even when all but one of its records are older than the snapshot.
 func (c chain) start(from zookeeper.Zxid) int {
-	i, found := slices.BinarySearchFunc(c, from, func(f *File, z zookeeper.Zxid) int { return cmp.Compare(f.Zxid, z) })
+	i, found := slices.BinarySearchFunc(c.logs, from, func(f *File, z zookeeper.Zxid) int { return cmp.Compare(f.Zxid, z) })
 	if found {
 		return i
 	}
@@ -71,15 +77,15 @@ func (c chain) start(from zookeeper.Zxid) int {
 // without a gap, and why not to the end.
 func (c chain) reach(from zookeeper.Zxid) (zookeeper.Zxid, *breakage) {
 	at := from
-	for i := c.start(from); i < len(c); i++ {
-		f := c[i]
-		if i > 0 && f.Log.First <= c[i-1].Log.Last && f.Log.Last > at {
-			return at, &breakage{CodeLogOverlap, f.Path, fmt.Sprintf("it starts at %s, but %s holds records up to %s", f.Log.First, c[i-1].Name, c[i-1].Log.Last)}
+	for i := c.start(from); i < len(c.logs); i++ {
+		f := c.logs[i]
+		if i > 0 && f.Log.First <= c.logs[i-1].Log.Last && f.Log.Last > at {
+			return at, &breakage{CodeLogOverlap, f.Path, fmt.Sprintf("it starts at %s, but %s holds records up to %s", f.Log.First, c.logs[i-1].Name, c.logs[i-1].Log.Last)}
 		}
 		for _, run := range f.Log.Runs {
 			switch {
 			case run.Last <= at:
-			case run.First <= at || run.First.Follows(at):
+			case run.First <= at || run.First.Follows(at) && !c.hole(at, run.First):
 				at = run.Last
 			default:
 				return at, &breakage{CodeLogGap, f.Path, fmt.Sprintf("transactions are missing between %s and %s", at, run.First)}
@@ -90,6 +96,25 @@ func (c chain) reach(from zookeeper.Zxid) (zookeeper.Zxid, *breakage) {
 		}
 	}
 	return at, nil
+}
+
+// hole says whether a transaction is known to have been between the two.
+func (c chain) hole(from, to zookeeper.Zxid) bool {
+	i, _ := slices.BinarySearch(c.known, from+1)
+	return i < len(c.known) && c.known[i] < to
+}
+
+// learn adds what a snapshot that counts tells of. The id that ends in 0 stands for a new leader, not for a transaction.
+func (c *chain) learn(f *File) {
+	ids := append(slices.Clone(f.Snapshot.Marks), f.Zxid)
+	if stamp, ok := f.Snapshot.Stamp(); ok {
+		ids = append(ids, stamp)
+	}
+	for _, z := range ids {
+		if z.Counter() > 0 {
+			c.known = append(c.known, z)
+		}
+	}
 }
 
 // misfit finds a log at or above from that is not what its name says: it could hide transactions. A newest log without
@@ -128,8 +153,11 @@ func stateOf(inv Inventory) state {
 			s.doubt[f] = why
 		} else {
 			s.counting = append(s.counting, f)
+			s.chain.learn(f)
 		}
 	}
+	slices.Sort(s.chain.known)
+	s.chain.known = slices.Compact(s.chain.known)
 	slices.SortStableFunc(s.counting, func(a, b *File) int { return cmp.Compare(b.Zxid, a.Zxid) })
 	s.counting = slices.CompactFunc(s.counting, func(a, b *File) bool { return a.Zxid == b.Zxid })
 	return s

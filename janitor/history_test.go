@@ -33,6 +33,7 @@ type logModel struct {
 
 type snapshotModel struct {
 	name   zxid
+	last   zxid // that its content tells of
 	counts bool
 }
 
@@ -54,6 +55,9 @@ func live(t *rapid.T) *history {
 			last += zxid(rapid.IntRange(1, 9).Draw(t, "jump"))
 			h.snapshot(t, last, last)
 			next = last + 1
+			if rapid.Bool().Draw(t, "elected") {
+				next = zxid(last.Epoch()+1)<<32 + 1
+			}
 		}
 		ids := zookeepertest.Ids(next, rapid.IntRange(1, 6).Draw(t, "n"))
 		h.logs["log."+hexOf(next)] = &logModel{name: next, ids: ids}
@@ -75,7 +79,7 @@ func (h *history) snapshot(t *rapid.T, z, last zxid) {
 		b, name = zookeepertest.Snappy(b), name+".snappy"
 	}
 	h.dir.put(name, b)
-	h.snapshots[name] = &snapshotModel{name: z, counts: true}
+	h.snapshots[name] = &snapshotModel{name: z, last: last, counts: true}
 }
 
 // harm breaks up to n files in the ways that disks, crashes and operators do.
@@ -173,9 +177,15 @@ func (h *history) best() (best zxid, points int) {
 		}
 	}
 	slices.SortFunc(logs, func(a, b *logModel) int { return cmp.Compare(a.name, b.name) })
+	var known []zxid
+	for _, s := range h.snapshots {
+		if s.counts {
+			known = append(known, s.name, s.last)
+		}
+	}
 	best = -1
 	if len(logs) > 0 && logs[0].name.Follows(0) {
-		best = replay(logs, 0)
+		best = replay(logs, known, 0)
 	}
 	seen := map[zxid]bool{}
 	for _, s := range h.snapshots {
@@ -183,7 +193,7 @@ func (h *history) best() (best zxid, points int) {
 			continue
 		}
 		seen[s.name] = true
-		z := replay(logs, s.name)
+		z := replay(logs, known, s.name)
 		if z > best {
 			best, points = z, 0
 		}
@@ -194,7 +204,7 @@ func (h *history) best() (best zxid, points int) {
 	return best, points
 }
 
-func replay(logs []*logModel, at zxid) zxid {
+func replay(logs []*logModel, known []zxid, at zxid) zxid {
 	first := 0
 	for i, l := range logs {
 		if l.name <= at {
@@ -203,7 +213,8 @@ func replay(logs []*logModel, at zxid) zxid {
 	}
 	for _, l := range logs[min(first, len(logs)):] {
 		for _, id := range l.ids {
-			if id > at && !id.Follows(at) {
+			between := func(z zxid) bool { return at < z && z < id && z.Counter() > 0 }
+			if id > at && (!id.Follows(at) || slices.ContainsFunc(known, between)) {
 				return at
 			}
 			at = max(at, id)

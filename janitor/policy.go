@@ -58,13 +58,13 @@ func (d *decision) prove() *breakage {
 	if b := d.misplaced(); b != nil {
 		return b
 	}
-	if len(d.chain) == 0 {
+	if len(d.chain.logs) == 0 {
 		if len(d.counting) > d.keep {
 			return &breakage{CodeLogsElsewhere, "", "there are snapshots and no log at all: is dataLogDir somewhere else?"}
 		}
 		return nil
 	}
-	if b := misfit(d.files, d.chain[d.first].Zxid); b != nil {
+	if b := misfit(d.files, d.chain.logs[d.first].Zxid); b != nil {
 		return b
 	}
 	if len(d.counting) < d.keep {
@@ -112,7 +112,7 @@ func (d *decision) sort(plan *Plan) {
 		return cmp.Or(cmp.Compare(b.file.Kind, a.file.Kind), cmp.Compare(a.file.Zxid, b.file.Zxid))
 	})
 	if len(plan.Remove) > 0 {
-		plan.proof = append(slices.Clone(d.kept), d.chain[d.first:]...)
+		plan.proof = append(slices.Clone(d.kept), d.chain.logs[d.first:]...)
 	}
 }
 
@@ -155,10 +155,10 @@ func (d *decision) judgeLog(f *File) (string, bool) {
 	switch {
 	case f == newestLog(d.files):
 		return "the newest log", false
-	case len(d.chain) == 0 || f.Zxid >= d.chain[d.first].Zxid:
+	case len(d.chain.logs) == 0 || f.Zxid >= d.chain.logs[d.first].Zxid:
 		return "needed to replay from " + oldest, false
 	case !sound(f):
 		return "not what its name says, and not touched", false
 	}
-	return fmt.Sprintf("%s replays from %s on", oldest, d.chain[d.first].Name), true
+	return fmt.Sprintf("%s replays from %s on", oldest, d.chain.logs[d.first].Name), true
 }

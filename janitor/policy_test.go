@@ -153,6 +153,23 @@ func TestSyncedBySnapshot(t *testing.T) {
 	}
 }
 
+// One that was down meanwhile, and came back under a new leader: the ids alone do not show the hole, the snapshot does.
+func TestSyncedBySnapshotAfterElection(t *testing.T) {
+	const epoch = zxid(1 << 32)
+	m := newMemory()
+	m.put("snapshot.0", zookeepertest.Snapshot(0, 1, 3))
+	m.put("log.100000001", zookeepertest.Log(300, zookeepertest.Ids(epoch+1, 0x52)...))
+	m.put("snapshot.200000000", zookeepertest.Snapshot(epoch+0x178, 180, 1)) // no stamp, only the nodes tell
+	m.put("log.200000001", zookeepertest.Log(300, zookeepertest.Ids(2*epoch+1, 8)...))
+	if r := scan(t, m).Restorable(); !r.Restorable || r.Zxid != "0x200000008" || r.RestartPoints != 1 || r.Snapshot != "snapshot.200000000" {
+		t.Errorf("%+v, want one restart point", r)
+	}
+	m.put("snapshot.200000000", zookeepertest.Snapshot(epoch+0x52, 80, 1)) // nothing happened meanwhile
+	if r := scan(t, m).Restorable(); !r.Restorable || r.RestartPoints != 2 {
+		t.Errorf("%+v, want two restart points", r)
+	}
+}
+
 // Before 3.6 nothing in a snapshot tells its id: ahead of the logs it can't be told from a renamed copy.
 func TestUnstampedAhead(t *testing.T) {
 	m := six()

@@ -78,7 +78,7 @@ type outcome struct {
 
 func (s state) best() outcome {
 	var b outcome
-	if len(s.chain) > 0 && s.chain[0].Log.First.Follows(0) {
+	if len(s.chain.logs) > 0 && s.chain.logs[0].Log.First.Follows(0) {
 		b.found = true
 		b.zxid, b.broken = s.chain.reach(0)
 	}
@@ -97,8 +97,8 @@ func (s state) best() outcome {
 // hidden finds what may hold a newer state than the one that was found, and can't be read.
 func (s state) hidden(from *File) *breakage {
 	var start zookeeper.Zxid
-	if from != nil && len(s.chain) > 0 {
-		start = s.chain[s.chain.start(from.Zxid)].Zxid
+	if from != nil && len(s.chain.logs) > 0 {
+		start = s.chain.logs[s.chain.start(from.Zxid)].Zxid
 	}
 	if b := misfit(s.files, start); b != nil {
 		return b

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 )
 
 const (
@@ -23,6 +25,9 @@ type SnapshotFile struct {
 	Sessions int
 	Nodes    int // as ZooKeeper counts them: the root counts twice, as "" and as "/"
 	Seals    int // 1 to 3
+	// Marks are the newest transactions of each epoch that nodes tell of (czxid, mzxid, pzxid), in order: whatever the
+	// logs hold, these have happened. Of the first maxMarks epochs that come up.
+	Marks []Zxid
 
 	Digest     uint64 // of the tree at DigestZxid; only with HasDigest (3.6, on by default)
 	DigestZxid Zxid   // 0: the server had none yet
@@ -149,6 +154,11 @@ func acls(w *window) bool {
 
 // nodes passes (path, data, ACL id, stat) until the path "/" that ends the tree.
 func (s *SnapshotFile) nodes(w *window) bool {
+	m := marks{of: map[uint32]Zxid{}}
+	defer func() {
+		m.store()
+		s.Marks = slices.Sorted(maps.Values(m.of))
+	}()
 	for {
 		n, ok := int32Of(w)
 		if !ok || n < 0 {
@@ -158,10 +168,41 @@ func (s *SnapshotFile) nodes(w *window) bool {
 			s.Nodes++ // the second name of the root
 			return w.skip(1)
 		}
-		if !w.skip(int64(n)) || !skipBuffer(w) || !w.skip(8+statLen) {
+		if !w.skip(int64(n)) || !skipBuffer(w) {
 			return false
 		}
+		stat, ok := w.take(8 + statLen)
+		if !ok {
+			return false
+		}
+		for _, at := range [...]int{8, 16, 60} { // czxid, mzxid, pzxid
+			m.add(Zxid(binary.BigEndian.Uint64(stat[at:])))
+		}
 		s.Nodes++
+	}
+}
+
+// maxMarks bounds what is kept of a snapshot out of garbage.
+const maxMarks = 1024
+
+// marks holds the newest id of each epoch. Nodes of one epoch come in long rows, so the last one is at hand.
+type marks struct {
+	of   map[uint32]Zxid
+	last Zxid
+}
+
+func (m *marks) add(z Zxid) {
+	if z.Epoch() == m.last.Epoch() {
+		m.last = max(m.last, z)
+		return
+	}
+	m.store()
+	m.last = max(z, m.of[z.Epoch()])
+}
+
+func (m *marks) store() {
+	if m.last > 0 && (len(m.of) < maxMarks || m.of[m.last.Epoch()] > 0) {
+		m.of[m.last.Epoch()] = m.last
 	}
 }
 

@@ -33,6 +33,9 @@ func TestSnapshotWhole(t *testing.T) {
 			if !s.Whole || s.Zxid != 0x1f || s.Nodes != 3002 || s.Sessions != 1 || s.Seals != seals || s.Bytes != int64(len(plain)) {
 				t.Errorf("%s with %d seals: %+v", name, seals, s)
 			}
+			if len(s.Marks) != 1 || s.Marks[0] != 0x20 {
+				t.Errorf("%s with %d seals: marks %v", name, seals, s.Marks)
+			}
 			if z, ok := s.Stamp(); ok != (seals > 1) || ok && z != 0x20 {
 				t.Errorf("%s with %d seals: stamp %v %v", name, seals, z, ok)
 			}

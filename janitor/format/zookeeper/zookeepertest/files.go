@@ -65,7 +65,7 @@ func Ids(first zookeeper.Zxid, n int) []zookeeper.Zxid {
 }
 
 // Snapshot is a plain snapshot of that many nodes below the root, with 1 to 3 seals. The second comes with a digest and
-// the third with the last zxid; both tell of last.
+// the third with the last zxid; both tell of last, and so does the root node.
 func Snapshot(last zookeeper.Zxid, nodes, seals int) []byte {
 	b := []byte("ZKSN\x00\x00\x00\x02\xff\xff\xff\xff\xff\xff\xff\xff")
 	b = append(b, "\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x10\x00\x00\x00\x75\x30"...) // one session
@@ -78,7 +78,11 @@ func Snapshot(last zookeeper.Zxid, nodes, seals int) []byte {
 			path = "/n" + strings.TrimPrefix(zookeeper.Zxid(i).String(), "0x")
 		}
 		b = appendString(appendString(b, path), "data")
-		b = append(b, make([]byte, 8+60)...)
+		stat := make([]byte, 8+60)
+		if i == 0 {
+			binary.BigEndian.PutUint64(stat[60:], uint64(last)) // pzxid of the root: its youngest child
+		}
+		b = append(b, stat...)
 	}
 	b = seal(appendString(b, "/"))
 	if seals > 1 {
