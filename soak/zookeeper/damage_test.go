@@ -100,11 +100,11 @@ func TestPubSubFindsAnEventWithoutCause(t *testing.T) {
 		g := newGroup(p, 0, groupOps{event: w.rec.Op("event", 128), data: w.rec.Op("data", 128)}, nil)
 		s := g.subs[0]
 		early := zkclient.Event{Type: zkclient.NodeCreated, At: time.Now()}
-		s.event(t.Context(), order{path: 1, seq: 3, start: w.env.Clock.Now() + time.Second}, early, false)
+		s.event(context.Background(), order{path: 1, seq: 3, start: w.env.Clock.Now() + time.Second}, early, false)
 		wantOnly(t, p.book.findings(), CodeWatchDuplicate)
 		// After an unclear round it may be the event of that one.
 		s.watches[2].stale = true
-		s.event(t.Context(), order{path: 2, seq: 3, start: w.env.Clock.Now() + time.Second}, early, false)
+		s.event(context.Background(), order{path: 2, seq: 3, start: w.env.Clock.Now() + time.Second}, early, false)
 		if fs := p.book.findings(); len(fs) != 2 || fs[0].Count != 1 || fs[1].Code != CodeWatchLate {
 			t.Errorf("%+v", fs)
 		}
@@ -237,7 +237,7 @@ func TestPublisherGivesUpADeleteWhenTheRunEnds(t *testing.T) {
 		for id := 1; id <= 3; id++ {
 			w.must(w.zk.Pause(id))
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		start := w.env.Clock.Now()
 		g.nodes[0].state = present
