@@ -156,6 +156,13 @@ func TestLateFlush(t *testing.T) {
 			want[end.Truncate(time.Second)]++
 			op.Record(Sample{Worker: rapid.IntRange(0, 9).Draw(t, "worker"), Intended: end, Start: end, End: end})
 		}
+		total := uint64(0)
+		for _, n := range want {
+			total += n
+		}
+		if got := rec.Progress()[0].OK; got != total {
+			t.Fatalf("progress says %d, want %d", got, total)
+		}
 		var c caught
 		rec.Flush(c.emit)
 		for _, w := range c.windows {
@@ -239,4 +246,56 @@ func TestProgress(t *testing.T) {
 			t.Errorf("20 s later: %+v", got)
 		}
 	})
+}
+
+// TestRecorderIntoTheRecord flushes at odd times, so that seconds come in parts; the record must add them up.
+func TestRecorderIntoTheRecord(t *testing.T) {
+	dir := t.TempDir()
+	rec := NewRecorder("w", record.NewClock(), 1)
+	op := rec.Op("create", 10)
+	s, err := record.Create(dir, rec.Clock(), record.Run{ID: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var busy sync.WaitGroup
+	for i := range 500 {
+		end := time.Duration(i) * 10 * ms
+		op.Record(Sample{Worker: i, Seq: uint64(i), Intended: end - ms, Start: end - ms, End: end})
+		if i%37 == 0 {
+			rec.Flush(s.Emit)
+			busy.Go(func() { rec.Progress() })
+			if err := s.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rec.Flush(s.Emit)
+	busy.Wait()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	seconds, controls := 0, 0
+	err = r.Windows(record.WindowQuery{}, func(w record.Window) error {
+		if w.OK != 100 || w.Response.Count() != 100 || w.Bytes != 1000 || w.At != time.Duration(seconds)*time.Second {
+			t.Errorf("second %d: %+v", seconds, w)
+		}
+		seconds++
+		return nil
+	})
+	if err == nil {
+		err = r.SlowOps(record.Span{}, func(op record.SlowOp) error {
+			if op.Why == record.WhyControl {
+				controls++
+			}
+			return nil
+		})
+	}
+	if err != nil || seconds != 5 || controls < 5*keepControl {
+		t.Errorf("%d seconds, %d controls, %v", seconds, controls, err)
+	}
 }

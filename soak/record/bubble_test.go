@@ -52,6 +52,10 @@ func TestNightInABubble(t *testing.T) {
 			t.Errorf("step %s: %d windows of %d operations, want %d of %d", c.step, n, ok, c.n, hours*3600*ops*2)
 		}
 	}
+	rows := 0
+	if err := r.db.QueryRow("SELECT COUNT(*) FROM windows_1m").Scan(&rows); err != nil || rows != hours*60*ops {
+		t.Errorf("%d rolled-up rows, %v; want %d", rows, err, hours*60*ops)
+	}
 	points, err := r.Samples(SeriesKey{"s7", "n1", "By"}, Span{})
 	if err != nil || len(points) != hours*3600 {
 		t.Errorf("%d samples, %v; want %d", len(points), err, hours*3600)

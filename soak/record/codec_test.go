@@ -1,9 +1,11 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -63,7 +65,14 @@ func TestSlowOpsSurviveTheirEncoding(t *testing.T) {
 				want = append(want, e)
 				s.add(int64(id), e)
 			}
-			got, err := unpackSlow(s.pack(), func(id uint64) (opKey, bool) { k, ok := names[id]; return k, ok })
+			packed, first, last := s.pack()
+			slices.SortStableFunc(want, func(a, b SlowOp) int { return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(a.At, b.At)) })
+			for _, e := range want {
+				if e.At < first || e.End > last {
+					t.Fatalf("%s to %s is outside %s to %s", e.At, e.End, first, last)
+				}
+			}
+			got, err := unpackSlow(packed, func(id uint64) (opKey, bool) { k, ok := names[id]; return k, ok })
 			if err != nil || len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
 				t.Fatalf("%+v, %v; want %+v", got, err, want)
 			}
@@ -101,7 +110,8 @@ func FuzzUnpackTail(f *testing.F) {
 func FuzzUnpackSlow(f *testing.F) {
 	var s slowBatch
 	s.add(1, SlowOp{Stamp: at(5), Path: "/a", Why: WhySlow})
-	f.Add(s.pack())
+	packed, _, _ := s.pack()
+	f.Add(packed)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, _ = unpackSlow(b, func(id uint64) (opKey, bool) { return opKey{}, id < 9 })
 	})

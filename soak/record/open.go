@@ -129,10 +129,6 @@ func code(err error) int {
 	return 0
 }
 
-func isBusy(err error) bool {
-	return code(err) == sqlitelib.SQLITE_BUSY || code(err) == sqlitelib.SQLITE_LOCKED
-}
-
 // lacksIndex says that SQLite could not make the index of the log beside the file: a place that is read-only or full.
 func lacksIndex(err error) bool {
 	switch code(err) {

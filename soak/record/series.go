@@ -31,7 +31,7 @@ func packPoints(points []Point) []byte {
 	at, step, value := int64(0), int64(0), uint64(0)
 	for _, p := range points {
 		d := int64(p.At) - at
-		b = appendInt(b, d-step)
+		b = binary.AppendVarint(b, d-step)
 		v := math.Float64bits(p.Value)
 		b = binary.AppendUvarint(b, bits.Reverse64(v^value))
 		at, step, value = int64(p.At), d, v
@@ -76,7 +76,7 @@ func packTail(samples []tailSample) []byte {
 	at := time.Duration(0)
 	for _, s := range samples {
 		b = binary.AppendUvarint(b, uint64(s.key))
-		b = appendInt(b, int64(s.At-at))
+		b = binary.AppendVarint(b, int64(s.At-at))
 		b = binary.AppendUvarint(b, bits.Reverse64(math.Float64bits(s.Value)))
 		at = s.At
 	}

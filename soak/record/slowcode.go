@@ -1,76 +1,92 @@
 package record
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/golang/snappy"
 )
 
 const (
-	slowCode = 1
-	slowMost = 64 << 20 // bytes of one batch unpacked; a batch is a second's, so far below
+	slowCode     = 1
+	slowMost     = 64 << 20 // bytes of one batch unpacked; a batch is a second's, so far below
+	slowMostRows = 1 << 16  // operations in it, above batchLen + queueLen
 )
 
 var errSlow = errors.New("decode slow operations: damaged bytes")
 
-// slowBatch collects the slow operations of one commit: numbers as differences, each text once.
-type slowBatch struct {
-	rows      []byte
-	texts     []byte
-	index     map[string]uint64
-	n         int
-	at, until time.Duration
-	prev      time.Duration
+// slowBatch collects the slow operations of one commit.
+type slowBatch struct{ ops []slowOp }
+
+type slowOp struct {
+	id int64 // of the operation
+	SlowOp
 }
 
-func appendInt(b []byte, x int64) []byte { return binary.AppendVarint(b, x) }
+func (s *slowBatch) add(id int64, e SlowOp) { s.ops = append(s.ops, slowOp{id, e}) }
 
-func (s *slowBatch) text(t string) uint64 {
-	i, ok := s.index[t]
-	if !ok {
-		if s.index == nil {
-			s.index = map[string]uint64{}
+// A packed batch is its texts, each once, the number of operations, and for each column its length and its numbers.
+const (
+	slowInts  = 8 // operation, begin, and what it takes from there
+	slowTexts = 5 // indices
+)
+
+// slowColumns are the numbers of e as they are stored, small where e is like prev.
+func slowColumns(e, prev *slowOp) [slowInts]int64 {
+	return [...]int64{e.id, int64(e.At - prev.At), int64(e.Start - e.At), int64(e.End - e.Start),
+		int64(e.Uncertainty), int64(e.Worker), int64(e.Seq - prev.Seq), int64(e.Outcome)}
+}
+
+func (e *SlowOp) texts() [slowTexts]*string {
+	return [...]*string{&e.Source, &e.Path, &e.Err, &e.Node, &e.Why}
+}
+
+// pack is the batch as it is stored, the operations sorted so that neighbours are alike. The batch is empty afterwards.
+func (s *slowBatch) pack() (packed []byte, at, until time.Duration) {
+	slices.SortStableFunc(s.ops, func(a, b slowOp) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.At, b.At))
+	})
+	var texts []byte
+	var columns [slowInts + slowTexts][]byte
+	index, prev := map[string]uint64{}, slowOp{}
+	text := func(t string) uint64 {
+		i, ok := index[t]
+		if !ok {
+			i = uint64(len(index))
+			index[t] = i
+			texts = binary.AppendUvarint(texts, uint64(len(t)))
+			texts = append(texts, t...)
 		}
-		i = uint64(len(s.index))
-		s.index[t] = i
-		s.texts = binary.AppendUvarint(s.texts, uint64(len(t)))
-		s.texts = append(s.texts, t...)
+		return i
 	}
-	return i
-}
-
-func (s *slowBatch) add(op int64, e SlowOp) {
-	if s.n == 0 {
-		s.at, s.until, s.prev = e.At, e.End, 0
+	for i := range s.ops {
+		e := &s.ops[i]
+		if i == 0 {
+			at, until = e.At, e.End
+		}
+		at, until = min(at, e.At), max(until, e.End)
+		for c, x := range slowColumns(e, &prev) {
+			columns[c] = binary.AppendVarint(columns[c], x)
+		}
+		for c, t := range e.texts() {
+			columns[slowInts+c] = binary.AppendUvarint(columns[slowInts+c], text(*t))
+		}
+		prev = *e
 	}
-	s.at, s.until = min(s.at, e.At), max(s.until, e.End)
-	s.n++
-	b := binary.AppendUvarint(s.rows, uint64(op))
-	b = appendInt(b, int64(e.At-s.prev))
-	b = appendInt(b, int64(e.Start-e.At))
-	b = appendInt(b, int64(e.End-e.Start))
-	b = appendInt(b, int64(e.Uncertainty))
-	b = appendInt(b, int64(e.Worker))
-	b = binary.AppendUvarint(b, e.Seq)
-	b = append(b, byte(e.Outcome))
-	for _, t := range [...]string{e.Source, e.Path, e.Err, e.Node, e.Why} {
-		b = binary.AppendUvarint(b, s.text(t))
+	plain := binary.AppendUvarint(nil, uint64(len(index)))
+	plain = append(plain, texts...)
+	plain = binary.AppendUvarint(plain, uint64(len(s.ops)))
+	for _, c := range columns {
+		plain = binary.AppendUvarint(plain, uint64(len(c)))
+		plain = append(plain, c...)
 	}
-	s.rows, s.prev = b, e.At
-}
-
-// pack is the batch as it is stored; the batch is empty afterwards.
-func (s *slowBatch) pack() []byte {
-	b := binary.AppendUvarint(nil, uint64(len(s.index)))
-	b = append(b, s.texts...)
-	b = binary.AppendUvarint(b, uint64(s.n))
-	b = append(b, s.rows...)
-	clear(s.index)
-	*s = slowBatch{rows: s.rows[:0], texts: s.texts[:0], index: s.index}
-	return append([]byte{slowCode}, snappy.Encode(nil, b)...)
+	clear(s.ops)
+	s.ops = s.ops[:0]
+	return append([]byte{slowCode}, snappy.Encode(nil, plain)...), at, until
 }
 
 // unpackSlow reads a batch; names says which operation an id is. Its memory is bounded by slowMost.
@@ -87,48 +103,59 @@ func unpackSlow(b []byte, names func(id uint64) (opKey, bool)) ([]SlowOp, error)
 	}
 	v := varints{b: plain}
 	var texts []string
-	for range v.uint() {
+	used := v.uint()
+	if used > slowTexts*slowMostRows {
+		return nil, errSlow
+	}
+	for range used {
 		if texts = append(texts, string(v.bytes(v.uint()))); v.bad {
 			return nil, errSlow
 		}
 	}
 	n := v.uint()
-	if n > uint64(len(v.b)) {
+	if n > min(slowMostRows, uint64(len(v.b))) {
 		return nil, errSlow
 	}
-	ops, prev := make([]SlowOp, 0, n/8), time.Duration(0)
+	var columns [slowInts + slowTexts]varints
+	for c := range columns {
+		columns[c].b = v.bytes(v.uint())
+	}
+	ops, prev := make([]SlowOp, 0, n/8), SlowOp{}
 	for range n {
-		e := SlowOp{}
-		op, known := names(v.uint())
-		e.Workload, e.Op, e.Size = op.workload, op.op, op.size
-		e.At = prev + time.Duration(v.int())
-		e.Start = e.At + time.Duration(v.int())
-		e.End = e.Start + time.Duration(v.int())
-		e.Uncertainty = time.Duration(v.int())
-		e.Worker = int(v.int())
-		e.Seq = v.uint()
-		outcome := v.bytes(1)
-		for _, t := range [...]*string{&e.Source, &e.Path, &e.Err, &e.Node, &e.Why} {
-			i := v.uint()
+		var x [slowInts]int64
+		for c := range x {
+			x[c] = columns[c].int()
+		}
+		op, known := names(uint64(x[0]))
+		e := SlowOp{Workload: op.workload, Op: op.op, Size: op.size, Worker: int(x[5]), Seq: prev.Seq + uint64(x[6]), Outcome: Outcome(x[7])}
+		e.At, e.Uncertainty = prev.At+time.Duration(x[1]), time.Duration(x[4])
+		e.Start = e.At + time.Duration(x[2])
+		e.End = e.Start + time.Duration(x[3])
+		for c, t := range e.texts() {
+			i := columns[slowInts+c].uint()
 			if i >= uint64(len(texts)) {
 				return nil, errSlow
 			}
 			*t = texts[i]
 		}
-		if v.bad || !known {
+		if !known {
 			return nil, errSlow
 		}
-		e.Outcome, prev = Outcome(outcome[0]), e.At
-		ops = append(ops, e)
+		ops, prev = append(ops, e), e
+	}
+	for _, c := range columns {
+		if c.bad || len(c.b) != 0 {
+			return nil, errSlow
+		}
 	}
 	return ops, nil
 }
 
 // putSlow writes the slow operations of this batch.
 func (w *writer) putSlow() error {
-	if w.slow.n == 0 {
+	if len(w.slow.ops) == 0 {
 		return nil
 	}
-	at, until := w.slow.at, w.slow.until
-	return w.exec("INSERT INTO slow_ops (at, until, ops) VALUES (?, ?, ?)", int64(at), int64(until), w.slow.pack())
+	packed, at, until := w.slow.pack()
+	return w.exec("INSERT INTO slow_ops (at, until, ops) VALUES (?, ?, ?)", int64(at), int64(until), packed)
 }

@@ -182,6 +182,9 @@ func TestReaderOfALiveRecord(t *testing.T) {
 	if n := len(windowsOf(t, r, WindowQuery{})); n != 101 {
 		t.Errorf("%d windows after the end, want 101", n)
 	}
+	if info, err := os.Stat(filepath.Join(dir, FileName+"-wal")); err != nil || info.Size() != 0 {
+		t.Errorf("the log is not copied back: %v, %v", info, err)
+	}
 }
 
 func TestFinishedRecordIsOneFile(t *testing.T) {

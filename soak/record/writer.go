@@ -176,19 +176,16 @@ func (w *writer) op(k opKey) (*opState, error) {
 	return s, nil
 }
 
-// close leaves one file that can be opened anywhere, also from a read-only place. With a reader at work that
-// can't be; then the log stays beside it.
+// close copies the log back, so that one file is the whole record, also while a reader is at work: then an
+// empty log stays beside it. Only a reader in the middle of a query keeps the log full.
 func (w *writer) close() error {
-	ctx := context.Background()
 	w.closeStmts()
-	if _, err := w.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0"); err != nil {
-		return errors.Join(err, w.conn.Close(), w.db.Close())
+	ctx := context.Background()
+	_, err := w.conn.ExecContext(ctx, "PRAGMA busy_timeout = 0")
+	if err == nil {
+		_, err = w.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
-	var mode string
-	if err := w.conn.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode); err != nil && !isBusy(err) {
-		return errors.Join(err, w.conn.Close(), w.db.Close())
-	}
-	return errors.Join(w.conn.Close(), w.db.Close())
+	return errors.Join(err, w.conn.Close(), w.db.Close())
 }
 
 // abandon ends a writer that failed; its errors would hide the one that counts.
