@@ -91,7 +91,7 @@ func TestControlsAreUniform(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameControls is rule 5: with one shard nothing but the seed decides.
+// TestSameSeedSameControls: with one shard nothing but the seed decides.
 func TestSameSeedSameControls(t *testing.T) {
 	draw := func(seed Seed) (seqs []uint64) {
 		rec := NewRecorder("w", record.NewClock(), seed)
