@@ -16,7 +16,7 @@ bench: ## recorder beside a bare histogram; client beside the bare library, on t
 	go test -run '^$$' -bench . -benchmem ./soak ./soak/client/zookeeper ./soak/zookeeper
 
 compare: ## ephemeral, closed loop, on three real servers: nightshift, bare library, kazoo, Java
-	bash bench/compare.sh
+	bash soak/zookeeper/compare/compare.sh
 
 soak: ## the quickstart five times; each has to pass
-	bash bench/five.sh
+	bash soak/night/plans/five.sh

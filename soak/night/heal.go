@@ -30,7 +30,7 @@ func Heal(ctx context.Context, runDir string, w io.Writer) error {
 	if Live(run) {
 		return usagef("run %s is still going on (process %d); interrupt it instead", runDir, run.Pid)
 	}
-	errs := []error{healJournal(ctx, filepath.Join(runDir, journalName), w)}
+	errs := []error{healJournal(ctx, filepath.Join(runDir, faults.JournalName), w)}
 	a, err := assembled(run)
 	if err != nil {
 		return errors.Join(append(errs, err)...)
@@ -121,9 +121,21 @@ func healByHand(ctx context.Context, w io.Writer) error {
 			errs = append(errs, err)
 			continue
 		}
-		errs = append(errs, os.Remove(p)) // all of it is undone and proven: nothing in it is needed any more
+		errs = append(errs, forget(p))
 	}
 	return errors.Join(errs...)
+}
+
+// forget removes a journal in which everything is undone and proven. One of a tool that still lives stays.
+func forget(path string) error {
+	r := faults.NewReader(path)
+	if err := r.Refresh(); err != nil {
+		return err
+	}
+	if len(r.Pending()) > 0 {
+		return nil
+	}
+	return os.Remove(path)
 }
 
 func say(w io.Writer, format string, args ...any) { sayTo(w)(fmt.Sprintf(format, args...)) }

@@ -130,7 +130,7 @@ func (s *shift) faultLane() (soak.Lane, error) {
 	}
 	host := faults.NewHost()
 	guarded := func() error { return nil }
-	path := filepath.Join(s.dir, journalName)
+	path := filepath.Join(s.dir, faults.JournalName)
 	if s.o.double != nil {
 		host = s.o.double.host
 	} else {
@@ -153,7 +153,6 @@ func (s *shift) faultLane() (soak.Lane, error) {
 }
 
 const (
-	journalName     = "faults.journal"
 	guardianCommand = "guardian"
 	selfExe         = "/proc/self/exe"
 )

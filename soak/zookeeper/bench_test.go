@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"golang.org/x/sys/unix"
 
 	"nightshift/soak/lab/zkstub"
 
@@ -49,23 +50,45 @@ func benchServers(b *testing.B) []string {
 // It reports updates per second of both, and the ratio of the sums.
 func BenchmarkEphemeralBesideABareLoop(b *testing.B) {
 	servers := benchServers(b)
-	var ours, bare time.Duration
+	var ours, bare spent
 	for i := range b.N {
 		if i%2 == 0 {
-			bare += bareLoop(b, servers)
-			ours += ourLoop(b, servers, i)
+			bare.add(bareLoop(b, servers))
+			ours.add(ourLoop(b, servers, i))
 		} else {
-			ours += ourLoop(b, servers, i)
-			bare += bareLoop(b, servers)
+			ours.add(ourLoop(b, servers, i))
+			bare.add(bareLoop(b, servers))
 		}
 	}
 	all := float64(b.N * benchUpdates)
-	b.ReportMetric(all/ours.Seconds(), "ours/s")
-	b.ReportMetric(all/bare.Seconds(), "bare/s")
-	b.ReportMetric(bare.Seconds()/ours.Seconds(), "ours/bare")
+	b.ReportMetric(all/ours.took.Seconds(), "ours/s")
+	b.ReportMetric(all/bare.took.Seconds(), "bare/s")
+	b.ReportMetric(bare.took.Seconds()/ours.took.Seconds(), "ours/bare")
+	b.ReportMetric(float64(ours.cpu.Microseconds())/all, "ours-cpu-us/op")
+	b.ReportMetric(float64(bare.cpu.Microseconds())/all, "bare-cpu-us/op")
 }
 
-func ourLoop(b *testing.B, servers []string, i int) time.Duration {
+// spent is wall and processor time. With the servers in processes of their own, the latter is the client's alone.
+type spent struct{ took, cpu time.Duration }
+
+func (s *spent) add(o spent) { s.took, s.cpu = s.took+o.took, s.cpu+o.cpu }
+
+// measure runs f.
+func measure(f func()) spent {
+	start, cpu := time.Now(), processorTime()
+	f()
+	return spent{time.Since(start), processorTime() - cpu}
+}
+
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		panic(err) // it has no reason to fail on oneself
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func ourLoop(b *testing.B, servers []string, i int) spent {
 	b.Helper()
 	env := Env{Cluster: target.Cluster{Name: "zk", Nodes: []target.Node{{Addrs: servers}}}, Clock: record.NewClock(), RunID: fmt.Sprintf("bench%d", i)}
 	p := ephemeralDefaults()
@@ -76,9 +99,7 @@ func ourLoop(b *testing.B, servers []string, i int) time.Duration {
 	ctx := context.Background()
 	must(b, e.Setup(ctx))
 	rec := soak.NewRecorder(e.Name(), env.Clock, 1)
-	start := time.Now()
-	must(b, e.Run(ctx, rec))
-	took := time.Since(start)
+	took := measure(func() { must(b, e.Run(ctx, rec)) })
 	for _, o := range rec.Progress() {
 		if o.Failed+o.InDoubt > 0 {
 			b.Fatalf("operations failed: %+v", o)
@@ -89,7 +110,7 @@ func ourLoop(b *testing.B, servers []string, i int) time.Duration {
 	return took
 }
 
-func bareLoop(b *testing.B, servers []string) time.Duration {
+func bareLoop(b *testing.B, servers []string) spent {
 	b.Helper()
 	dir := "/bare"
 	data := make([]byte, benchSize)
@@ -104,23 +125,23 @@ func bareLoop(b *testing.B, servers []string) time.Duration {
 			b.Fatal(err)
 		}
 	}
-	start := time.Now()
 	var wg sync.WaitGroup
-	for i, c := range conns {
-		wg.Go(func() {
-			path := fmt.Sprintf("%s/%d", dir, i)
-			for range benchUpdates / benchSessions / 2 {
-				if _, err := c.Create(path, data, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-					b.Error(err)
+	took := measure(func() {
+		for i, c := range conns {
+			wg.Go(func() {
+				path := fmt.Sprintf("%s/%d", dir, i)
+				for range benchUpdates / benchSessions / 2 {
+					if _, err := c.Create(path, data, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+						b.Error(err)
+					}
+					if err := c.Delete(path, -1); err != nil {
+						b.Error(err)
+					}
 				}
-				if err := c.Delete(path, -1); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	took := time.Since(start)
+			})
+		}
+		wg.Wait()
+	})
 	if err := conns[0].Delete(dir, -1); err != nil {
 		b.Error(err)
 	}
