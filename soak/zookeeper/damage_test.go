@@ -253,5 +253,6 @@ func TestPublisherGivesUpADeleteWhenTheRunEnds(t *testing.T) {
 		for id := 1; id <= 3; id++ {
 			w.must(w.zk.Resume(id))
 		}
+		time.Sleep(5 * time.Second) // the servers elect a leader before they take leave of the sessions
 	})
 }
