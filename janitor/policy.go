@@ -27,7 +27,11 @@ func (p Policy) Decide(inv Inventory, now time.Time) (Plan, error) {
 	s := stateOf(inv)
 	d := decision{state: s, keep: p.Keep, split: inv.Split, now: now}
 	plan := Plan{Findings: s.observe(inv.Split, now)}
-	if b := d.prove(); b != nil {
+	b := d.prove()
+	for _, gap := range d.bridged {
+		plan.Findings = gap.addTo(plan.Findings)
+	}
+	if b != nil {
 		plan.Refused = b.String()
 		plan.Findings = b.addTo(plan.Findings)
 	}
@@ -45,9 +49,11 @@ type decision struct {
 	kept  []*File        // snapshots that the policy keeps, newest first
 	line  zookeeper.Zxid // the oldest of them; nothing at or above is deleted
 	first int            // index in chain of the log that the oldest needs first
+
+	bridged []*breakage // gaps that a snapshot to keep leads over
 }
 
-// prove draws the line and proves on the files that what is kept restores the newest state. nil: proven.
+// prove draws the line and proves on the files that what is kept restores the newest state. nil means proven.
 func (d *decision) prove() *breakage {
 	if len(d.counting) == 0 {
 		return d.noSnapshot()
@@ -74,8 +80,27 @@ func (d *decision) prove() *breakage {
 			}
 		}
 	}
-	_, b := d.chain.reach(d.line)
-	return b
+	return d.replay()
+}
+
+// replay goes from the line to the newest transaction. Where transactions are missing it goes on from the next snapshot
+// to keep: a member that was down and then synced by snapshot has such a gap, for good. Snapshots below the gap do not
+// lead to the newest state, whatever is kept, so a deletion below the line takes nothing from it. From the last gap on
+// there must be no other.
+func (d *decision) replay() *breakage {
+	from := d.line
+	for i := len(d.kept) - 1; ; {
+		at, b := d.chain.reach(from)
+		for i >= 0 && d.kept[i].Zxid <= at {
+			i--
+		}
+		if b == nil || b.code != CodeLogGap || i < 0 {
+			return b
+		}
+		from = d.kept[i].Zxid
+		b.text += "; " + d.kept[i].Name + " leads on, older snapshots do not lead to the newest state"
+		d.bridged = append(d.bridged, b)
+	}
 }
 
 func (d *decision) noSnapshot() *breakage {

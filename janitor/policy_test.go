@@ -148,8 +148,15 @@ func TestSyncedBySnapshot(t *testing.T) {
 	if plan := decide(t, m, 2); plan.Refused != "" || slices.Contains(names(plan.Keep), "snapshot.3b") || !slices.Contains(names(plan.Keep), "log.33") {
 		t.Errorf("refused %q, keeps %v", plan.Refused, names(plan.Keep))
 	}
-	if plan := decide(t, m, 3); plan.Refused == "" || !slices.Contains(codes(plan.Findings), CodeLogGap) {
-		t.Errorf("refused %q, removes %v: the third snapshot does not lead to the newest state", plan.Refused, names(plan.Remove))
+	plan := decide(t, m, 3)
+	if plan.Refused != "" || !slices.Equal(codes(plan.Findings), []string{CodeLogGap}) || slices.Contains(names(plan.Remove), "snapshot.3b") || len(plan.Remove) == 0 {
+		t.Errorf("refused %q, findings %v, removes %v: the third snapshot does not lead to the newest state", plan.Refused, plan.Findings, names(plan.Remove))
+	}
+	// With a hole behind the newest snapshot nothing leads to the newest state.
+	m.put("log.1001", zookeepertest.Log(0, zookeepertest.Ids(0x1001, 10)...))
+	m.put("log.1011", zookeepertest.Log(0, zookeepertest.Ids(0x1011, 10)...))
+	if plan := decide(t, m, 3); plan.Refused == "" {
+		t.Errorf("removes %v, findings %v", names(plan.Remove), plan.Findings)
 	}
 }
 
