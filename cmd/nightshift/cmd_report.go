@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/urfave/cli/v2"
 
 	"nightshift/soak/night"
@@ -21,8 +23,11 @@ func (d *door) report(c *cli.Context) error {
 		return err
 	}
 	r, err := report.Load(c.Context, args[0], night.Live)
-	if err != nil {
+	if errors.Is(err, report.ErrNoRun) {
 		return usageError{err.Error()}
+	}
+	if err != nil {
+		return err
 	}
 	if c.Bool("json") {
 		err = r.JSON(d.out)

@@ -1,20 +1,12 @@
 package report
 
-import (
-	"encoding/json"
-	"io"
-	"time"
+import "time"
 
-	"nightshift/soak/attribute"
-	"nightshift/soak/record"
-	"nightshift/soak/verdict"
-)
-
-// The JSON form. Its keys stay; new ones may come. Times without a unit in their name are seconds from the
-// begin of the run, sizes are bytes, null is "not seen".
+// The JSON form. Its keys stay; new ones may come, and all are always there. Times without a unit in their
+// name are seconds from the begin of the run, sizes are bytes, lists are never null, and null is "not seen".
 type document struct {
 	Verdict      string        `json:"verdict"`
-	Qualifier    string        `json:"qualifier,omitempty"`
+	Qualifier    string        `json:"qualifier"` // "without faults and purges"
 	Reasons      []reason      `json:"reasons"`
 	Run          runDoc        `json:"run"`
 	Operations   []operation   `json:"operations"`
@@ -22,7 +14,9 @@ type document struct {
 	Purges       []purge       `json:"purges"`
 	Disks        []disk        `json:"disks"`
 	Spikes       []spike       `json:"spikes"`
+	SpikesLeft   int           `json:"spikes_left"` // how many lesser ones there were beyond those in spikes
 	Findings     []finding     `json:"findings"`
+	Notes        []note        `json:"notes"`
 	Expectations []expectation `json:"expectations"`
 	Self         self          `json:"self"`
 }
@@ -33,7 +27,7 @@ type reason struct {
 	Text     string   `json:"text"`
 	From     float64  `json:"from"`
 	To       float64  `json:"to"`
-	Evidence []string `json:"evidence,omitempty"`
+	Evidence []string `json:"evidence"`
 }
 
 type runDoc struct {
@@ -42,7 +36,8 @@ type runDoc struct {
 	Seed    uint64    `json:"seed"`
 	Started time.Time `json:"started"`
 	Ended   string    `json:"ended"` // done, interrupted, failed: ..., or empty: live or killed
-	Load    float64   `json:"load"`  // length of the load phase in seconds
+	Live    bool      `json:"live"`
+	Load    float64   `json:"load"` // length of the load phase in seconds
 	Replay  string    `json:"replay"`
 	Nodes   []node    `json:"nodes"`
 }
@@ -89,7 +84,9 @@ type fault struct {
 	DetectMS       *float64 `json:"detect_ms"`
 	FirstSuccessMS *float64 `json:"first_success_ms"`
 	RecoveredMS    *float64 `json:"recovered_ms"`
-	Skipped        string   `json:"skipped"`
+	Skipped        string   `json:"skipped"`  // why it did not run; empty: it did
+	Overdue        bool     `json:"overdue"`  // not recovered within its limit
+	Unjudged       string   `json:"unjudged"` // why recovery could not be judged; empty: it was
 	Error          string   `json:"error"`
 	Proof          []string `json:"proof"`
 }
@@ -103,6 +100,7 @@ type purge struct {
 	Kept       int      `json:"kept"`
 	Restorable bool     `json:"restorable"`
 	Zxid       string   `json:"zxid"`
+	Refused    string   `json:"refused"` // why the janitor deleted nothing
 	Error      string   `json:"error"`
 	Files      []string `json:"files"`
 }
@@ -127,7 +125,7 @@ type spike struct {
 	Cause     string      `json:"cause"`
 	Mechanism string      `json:"mechanism"`
 	Share     float64     `json:"share"`
-	Unknown   string      `json:"unknown"` // empty: the cause is known
+	Unknown   string      `json:"unknown"` // none, gap, ambiguous; empty: the cause is known
 	Evidence  []candidate `json:"candidates"`
 }
 
@@ -141,6 +139,14 @@ type candidate struct {
 	Without int     `json:"without_spike"`
 	Score   float64 `json:"score"`
 	Reason  string  `json:"reason"`
+}
+
+type note struct {
+	At    float64 `json:"at"`
+	Level string  `json:"level"`
+	Lane  string  `json:"lane"`
+	Code  string  `json:"code"`
+	Text  string  `json:"text"`
 }
 
 type finding struct {
@@ -167,91 +173,4 @@ type self struct {
 	CPU     float64 `json:"cpu"` // mean, cores
 	RSS     int64   `json:"rss"` // highest, bytes
 	Written int64   `json:"written"`
-}
-
-// JSON writes the report as one JSON document.
-func (r Report) JSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(r.document())
-}
-
-func (r Report) document() document {
-	a := r.Analysis
-	d := document{
-		Verdict: string(r.Verdict.Verdict), Qualifier: r.Verdict.Qualifier,
-		Reasons: []reason{}, Operations: []operation{}, Faults: []fault{}, Purges: []purge{}, Disks: []disk{},
-		Spikes: []spike{}, Findings: []finding{}, Expectations: []expectation{},
-		Run: runDoc{ID: a.Run.ID, Plan: a.Run.Plan, Seed: a.Run.Seed, Started: a.Run.Started, Ended: a.Ended,
-			Load: a.Load.Len().Seconds(), Replay: a.Run.Replay, Nodes: []node{}},
-		Self: self{CPU: cores(a.Self), RSS: a.Self.RSSMax, Written: a.Self.Written},
-	}
-	for _, x := range r.Verdict.Reasons {
-		d.Reasons = append(d.Reasons, reasonOf(x))
-	}
-	for _, n := range a.Nodes {
-		d.Run.Nodes = append(d.Run.Nodes, node{n.ID, n.System, n.Addr, n.Role, n.Up, n.Version})
-	}
-	for _, o := range a.Operations {
-		d.Operations = append(d.Operations, operationOf(o))
-	}
-	for _, f := range a.Faults {
-		d.Faults = append(d.Faults, faultOf(f))
-	}
-	for _, p := range a.Purges {
-		d.Purges = append(d.Purges, purge{p.Target, p.Node, p.At.Seconds(), p.Removed, p.Freed, p.Kept, p.Restorable, p.Zxid, p.Error, p.Files})
-	}
-	for _, x := range a.Disks {
-		d.Disks = append(d.Disks, disk{x.Node, x.Kind, x.Bytes, x.Allocated, x.Files, x.PerHour, x.Judged, x.PeakBytes})
-	}
-	for _, s := range a.Spikes {
-		d.Spikes = append(d.Spikes, spikeOf(s))
-	}
-	for _, f := range a.Findings {
-		d.Findings = append(d.Findings, findingOf(f))
-	}
-	for _, e := range r.Verdict.Expectations {
-		d.Expectations = append(d.Expectations, expectation{e.Name, e.Expr, string(e.Outcome), e.Looked, e.Broken, e.Text})
-	}
-	return d
-}
-
-func reasonOf(x verdict.Reason) reason {
-	return reason{x.Code, string(x.Severity), x.Text, x.From.Seconds(), x.To.Seconds(), x.Evidence}
-}
-
-func operationOf(o attribute.Operation) operation {
-	return operation{Workload: o.Workload, Operation: o.Op, Size: o.Size, Count: o.Count, Failed: o.Failed,
-		InDoubt: o.InDoubt, Shed: o.Shed, Late: o.Late, TPS: o.TPS, MeanMS: ms(o.Mean), P50MS: ms(o.P50),
-		P95MS: ms(o.P95), P99MS: ms(o.P99), P999MS: ms(o.P999), MaxMS: ms(o.Max),
-		RecentTPS: o.RecentTPS, RecentMS: ms(o.RecentMean), ServiceP99: ms(o.ServiceP99)}
-}
-
-func faultOf(f attribute.Recovery) fault {
-	return fault{ID: f.ID, Kind: f.Fault.Fault, Node: f.Node, Role: f.Role, Bit: f.Bit, Healed: f.Healed,
-		From: f.From.Seconds(), To: f.To.Seconds(), DetectMS: msPtr(f.Detect), FirstSuccessMS: msPtr(f.FirstSuccess),
-		RecoveredMS: msPtr(f.Recovered), Skipped: f.Skipped, Error: f.Error, Proof: f.Proof}
-}
-
-func spikeOf(s attribute.Spike) spike {
-	out := spike{ID: s.ID, From: s.From.Seconds(), To: s.To.Seconds(), LongestMS: ms(s.Longest), Ops: s.Ops,
-		Cause: s.Cause, Mechanism: s.Mechanism, Share: s.Share, Unknown: string(s.Unknown), Evidence: []candidate{}}
-	for _, c := range s.Candidates {
-		out.Evidence = append(out.Evidence, candidate{c.Class, c.Ref, c.Text, string(c.Role), c.Share, c.Like, c.Without, c.Score, c.Reason})
-	}
-	return out
-}
-
-func findingOf(f record.Finding) finding {
-	return finding{f.Code, string(f.Severity), f.Subject, f.Text, f.From.Seconds(), f.To.Seconds(), f.Count, f.Evidence}
-}
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
-
-func msPtr(d *time.Duration) *float64 {
-	if d == nil {
-		return nil
-	}
-	v := ms(*d)
-	return &v
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -20,22 +19,30 @@ type Report struct {
 	Verdict  verdict.Verdict
 }
 
+// ErrNoRun says that a directory holds no record that can be opened.
+var ErrNoRun = errors.New("no run")
+
+// noRun is an error of opening that keeps its own text.
+type noRun struct{ error }
+
+func (e noRun) Unwrap() []error { return []error{ErrNoRun, e.error} }
+
 // Load analyses and judges the record in the run directory dir. live says whether the process of a run without
-// an end is still there; nil: it is not.
+// an end is still there; nil: it is not. An error that is ErrNoRun says that there is no record to read.
 func Load(ctx context.Context, dir string, live func(record.Run) bool) (rep Report, err error) {
 	r, err := record.Open(dir)
 	if err != nil {
-		return Report{}, fmt.Errorf("open run: %w", err)
+		return Report{}, noRun{err}
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	a, err := attribute.Analyse(ctx, r)
 	if err != nil {
-		return Report{}, fmt.Errorf("analyse run: %w", err)
+		return Report{}, err
 	}
 	a.Live = a.Ended == "" && live != nil && live(a.Run)
 	v, err := verdict.Judge(ctx, r, a)
 	if err != nil {
-		return Report{}, fmt.Errorf("judge run: %w", err)
+		return Report{}, err
 	}
 	rep = Report{Dir: dir, Analysis: a, Verdict: v}
 	for _, suffix := range []string{"", "-wal"} {

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
-	"time"
+	"unicode"
 )
+
+// pageWidth is where running text is broken; tables of usual content stay below it.
+const pageWidth = 150
 
 // page collects the text of a report; the first write error stops it.
 type page struct {
@@ -21,72 +23,141 @@ func (p *page) printf(format string, args ...any) {
 	}
 }
 
-// table prints a heading and rows with aligned columns; columns whose head ends in ">" stand right.
-func (p *page) table(title string, head []string, rows [][]string) {
-	if len(rows) == 0 || p.err != nil {
+// column is one head of a table: "shed?>" stands right (>) and goes when it would be empty, 0 or - in all rows (?).
+type column struct {
+	name       string
+	right, may bool
+	width      int
+}
+
+func columns(heads []string, rows [][]string) []column {
+	cs := make([]column, len(heads))
+	for i, h := range heads {
+		c := column{name: strings.TrimRight(h, "?>"), right: strings.HasSuffix(h, ">")}
+		c.may = strings.HasSuffix(strings.TrimSuffix(h, ">"), "?") || c.name == ""
+		c.width = width(c.name)
+		for _, row := range rows {
+			if i < len(row) {
+				c.width = max(c.width, width(row[i]))
+				c.may = c.may && (row[i] == "" || row[i] == "0" || row[i] == "-")
+			}
+		}
+		cs[i] = c
+	}
+	return cs
+}
+
+// table prints a heading and rows with aligned columns.
+func (p *page) table(title string, heads []string, rows [][]string) {
+	if len(rows) == 0 {
 		return
 	}
-	p.printf("\n%s\n", title)
-	right := make([]bool, len(head))
-	for i, h := range head {
-		head[i], right[i] = strings.TrimSuffix(h, ">"), strings.HasSuffix(h, ">")
-	}
-	width := make([]int, len(head))
-	for _, row := range append([][]string{head}, rows...) {
-		for i, c := range row {
-			width[i] = max(width[i], len([]rune(c)))
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = line(cell)
 		}
 	}
-	tw := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{head}, rows...) {
-		cells := make([]string, len(row))
-		for i, c := range row {
-			if right[i] {
-				c = strings.Repeat(" ", width[i]-len([]rune(c))) + c
-			}
-			cells[i] = c
+	cs := columns(heads, rows)
+	names := make([]string, len(cs))
+	named := false
+	for i, c := range cs {
+		names[i] = c.name
+		named = named || c.name != ""
+	}
+	if title != "" {
+		p.printf("\n%s\n", title)
+	}
+	if named {
+		p.row(cs, names)
+	}
+	for _, row := range rows {
+		p.row(cs, row)
+	}
+}
+
+func (p *page) row(cs []column, cells []string) {
+	var b strings.Builder
+	for i, c := range cs {
+		if c.may || i >= len(cells) {
+			continue
 		}
-		if _, p.err = fmt.Fprintf(tw, "  %s\n", strings.TrimRight(strings.Join(cells, "\t"), "\t ")); p.err != nil {
-			return
+		pad := strings.Repeat(" ", c.width-width(cells[i]))
+		if c.right {
+			b.WriteString("  " + pad + cells[i])
+			continue
+		}
+		b.WriteString("  " + cells[i] + pad)
+	}
+	p.printf("%s\n", strings.TrimRight(b.String(), " "))
+}
+
+// hang prints text behind a label, broken at pageWidth, each further line under the first.
+func (p *page) hang(label, text string) {
+	indent := strings.Repeat(" ", width(label))
+	for _, part := range strings.Split(text, "\n") {
+		for _, l := range wrap(line(part), pageWidth-width(label)) {
+			p.printf("%s\n", strings.TrimRight(label+l, " "))
+			label = indent
 		}
 	}
-	p.err = tw.Flush()
 }
 
-// millis prints a latency with the digits that matter.
-func millis(d time.Duration) string {
-	v := float64(d) / float64(time.Millisecond)
-	switch {
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
-	case v >= 10:
-		return fmt.Sprintf("%.1f", v)
+// wrap breaks text between words; a word that is too long stays whole.
+func wrap(text string, limit int) []string {
+	var out []string
+	at := ""
+	for _, word := range strings.Fields(text) {
+		if at != "" && width(at)+1+width(word) > limit {
+			out, at = append(out, at), ""
+		}
+		if at != "" {
+			at += " "
+		}
+		at += word
 	}
-	return fmt.Sprintf("%.2f", v)
+	return append(out, at)
 }
 
-func millisPtr(d *time.Duration) string {
-	if d == nil {
-		return "-"
-	}
-	return millis(*d)
+// line makes one line of text that comes from servers and errors, without what would move a terminal's cursor.
+func line(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r):
+			return '\uFFFD'
+		}
+		return r
+	}, strings.TrimSpace(s))
 }
 
-// clock prints an offset as m:ss or h:mm:ss.
-func clock(d time.Duration) string {
-	s := int(d.Seconds())
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+// width is how many columns of a terminal the text takes.
+func width(s string) int {
+	n := 0
+	for _, r := range s {
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana), r >= 0xFF01 && r <= 0xFF60, r >= 0x1F300 && r <= 0x1FAFF:
+			n += 2
+		default:
+			n++
+		}
 	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
+	return n
 }
 
-func percent(v float64) string { return fmt.Sprintf("%.0f%%", v*100) }
-
-func number(n uint64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
+// cut shortens text to n columns; the JSON has all of it.
+func cut(s string, n int) string {
+	s = line(s)
+	if width(s) <= n {
+		return s
 	}
-	return s
+	out, used := "", 0
+	for _, r := range s {
+		if used += width(string(r)); used > n-1 {
+			break
+		}
+		out += string(r)
+	}
+	return strings.TrimRight(out, " ,;:") + "…"
 }
