@@ -75,7 +75,7 @@ func (p *pressure) compare(now map[string]uint64, at time.Duration) []Reading {
 				rs = append(rs, record.Evidence{
 					Stamp: record.Stamp{At: p.at}, To: at, Class: record.ClassPressure,
 					Magnitude: waited.Seconds(), Unit: "s",
-					Text: fmt.Sprintf("some task waited for %s for %s of %s", res, round(waited), round(span)),
+					Text: fmt.Sprintf("the host was short of %s: tasks waited for it for %s of %s", res, round(waited), round(span)),
 				})
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"testing"
 
 	"nightshift/soak/record"
@@ -123,5 +125,22 @@ func BenchmarkProcessSample(b *testing.B) {
 		if _, err := p.Sample(b.Context()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestSelfWithoutChildren: what a child of ours wrote is not ours, also after it was waited for.
+func TestSelfWithoutChildren(t *testing.T) {
+	env := Env{}
+	pid := strconv.Itoa(os.Getpid())
+	_, before := threadIO(env, pid)
+	if before < 0 {
+		t.Skip("this kernel does not count the input and output of threads")
+	}
+	out := filepath.Join(t.TempDir(), "big")
+	if b, err := exec.Command("dd", "if=/dev/zero", "of="+out, "bs=1M", "count=64").CombinedOutput(); err != nil {
+		t.Fatalf("dd: %v %s", err, b)
+	}
+	if _, after := threadIO(env, pid); after-before > 32<<20 {
+		t.Errorf("%d bytes are booked on us, a child wrote them", after-before)
 	}
 }

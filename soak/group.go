@@ -119,17 +119,21 @@ func (w *work) drain(hard context.Context, limit time.Duration) error {
 	}
 }
 
+// flushAfter is how long after a whole second its windows are written, so that what ended in it is in.
+const flushAfter = 20 * time.Millisecond
+
 // flush writes the recorders' windows each second, until the func it returns is called; that writes the last ones.
 func (r *Runner) flush(hard context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(hard)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		t := time.NewTicker(time.Second)
-		defer t.Stop()
 		for {
+			now := r.Clock.Now()
+			t := time.NewTimer(now.Truncate(time.Second) + time.Second + flushAfter - now)
 			select {
 			case <-ctx.Done():
+				t.Stop()
 				r.flushAll()
 				return
 			case <-t.C:
