@@ -56,6 +56,9 @@ func LoadPlan(name string, src []byte, o Overrides) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(root.Keys()) == 0 {
+		return nil, config.Problems{root.Problemf("expected keys and values, as in `nightshift: %d`", PlanVersion)}
+	}
 	for _, s := range sets {
 		path, value, _ := strings.Cut(s, "=")
 		if err := root.Set(path, value); err != nil {
