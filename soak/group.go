@@ -92,7 +92,7 @@ func (r *Runner) work(hard context.Context) *work {
 	for _, p := range r.Parts {
 		wg.Go(func() {
 			err := guard(func() error { return p.Workload.Run(ctx, p.Recorder) })
-			if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) {
+			if err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
 				r.note(record.Note{Lane: p.Workload.Name(), Level: "error", Code: record.NoteLaneDied, Text: err.Error()})
 			}
 		})

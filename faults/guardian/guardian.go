@@ -103,7 +103,10 @@ func (g *Guardian) Pid() int { return g.pid }
 func (g *Guardian) Check() error {
 	select {
 	case <-g.exited:
-		return fmt.Errorf("the guardian has ended (%v); see %s", g.err, g.log)
+		if g.err != nil {
+			return fmt.Errorf("the guardian has ended: %w; see %s", g.err, g.log)
+		}
+		return fmt.Errorf("the guardian has ended; see %s", g.log)
 	default:
 		return nil
 	}

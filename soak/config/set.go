@@ -13,7 +13,7 @@ import (
 // there already; a new last key is added, and Decode says later whether it is known.
 // Values set here have no place in the file: problems in them name only the path.
 func (n Node) Set(path, value string) error {
-	head, last := path, ""
+	var head, last string
 	if i := strings.LastIndexAny(path, ".["); i >= 0 {
 		head, last = path[:i], path[i:]
 	} else {

@@ -1,6 +1,7 @@
 package night
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -65,7 +66,8 @@ func assemble(o Options) (*assembly, error) {
 
 // inFile says which plan the problems are in.
 func inFile(name string, err error) error {
-	if _, ok := err.(config.Problems); ok {
+	var ps config.Problems
+	if errors.As(err, &ps) {
 		return kindError{ErrUsage, fmt.Errorf("plan %s is not valid:\n%w", name, err)}
 	}
 	return err

@@ -33,7 +33,6 @@ type opState struct {
 	id    int64
 	row   int64
 	last  Window
-	codes [3][]byte
 }
 
 func newWriter(path string, run Run) (*writer, error) {

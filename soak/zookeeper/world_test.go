@@ -99,7 +99,9 @@ func (w *world) make(plan string) {
 		w.t.Fatal(err)
 	}
 	var kind string
-	ps = n.Field("kind").Decode(&kind)
+	if err := n.Field("kind").Decode(&kind).Err(); err != nil {
+		w.t.Fatal(err)
+	}
 	w.wl, ps = New(kind, n, w.env)
 	if err := ps.Err(); err != nil {
 		w.t.Fatal(err)

@@ -64,7 +64,7 @@ func (c *Conn) dial(ctx context.Context, network, addr string) (net.Conn, error)
 		return nil, err
 	}
 	if err := raw.SetDeadline(deadline); err != nil {
-		raw.Close()
+		_ = raw.Close() // it was never used
 		return nil, fmt.Errorf("set deadline of handshake: %w", err)
 	}
 	l := &link{
@@ -80,7 +80,7 @@ func (c *Conn) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ctx.Err() != nil {
-		raw.Close()
+		_ = raw.Close() // it was never used
 		return nil, ctx.Err()
 	}
 	c.link = l
@@ -94,7 +94,7 @@ func (c *Conn) dropLink() *link {
 	c.link = nil
 	c.mu.Unlock()
 	if l != nil {
-		l.Conn.Close()
+		_ = l.Conn.Close() // given up: what it says does not matter
 	}
 	return l
 }
@@ -104,7 +104,7 @@ func (c *Conn) dropLink() *link {
 func (l *link) Read(p []byte) (int, error) {
 	n, err := l.read(p)
 	if err != nil {
-		l.Conn.Close()
+		_ = l.Conn.Close() // it has failed already
 	}
 	return n, err
 }

@@ -68,8 +68,8 @@ func (w Words) ask(ctx context.Context, addr, word string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer func() { _ = conn.Close() }() // the answer is whole, or reading has said why not
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
 			return "", err

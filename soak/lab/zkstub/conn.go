@@ -49,7 +49,7 @@ func (c *conn) cut() {
 		return
 	}
 	close(c.gone)
-	c.raw.Close()
+	_ = c.raw.Close() // a connection that is cut has nothing to say
 	delete(c.node.conns, c)
 	c.e.watches.forget(c)
 	if c.sess != nil && c.sess.conn == c {

@@ -225,7 +225,7 @@ func (e *Ensemble) cutAll() {
 			c.cut()
 		}
 		if n.ln != nil {
-			n.ln.Close()
+			_ = n.ln.Close() // nobody dials it any more
 		}
 		if n.files != nil {
 			e.fail(n, n.files.close())

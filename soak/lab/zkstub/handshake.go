@@ -21,7 +21,7 @@ func (c *conn) handshake(body []byte) bool {
 		}
 		served = true
 		timeout = min(max(timeout, 2*e.o.Tick), 20*e.o.Tick)
-		s := e.sessions[id]
+		var s *session
 		if id == 0 {
 			s = e.open(c, timeout)
 		} else if s = e.resume(c, id, passwd); s != nil {

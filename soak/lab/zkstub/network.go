@@ -68,7 +68,7 @@ func (e *Ensemble) listen(n *node) error {
 			}
 			e.mu.Lock()
 			if !n.running || e.closed {
-				raw.Close()
+				_ = raw.Close() // refused
 			} else {
 				e.accept(n, raw)
 			}

@@ -24,7 +24,7 @@ func (e *Ensemble) halt(n *node) {
 		c.cut()
 	}
 	if n.ln != nil {
-		n.ln.Close()
+		_ = n.ln.Close() // nobody is to dial it
 	}
 	if n.files != nil {
 		e.fail(n, n.files.close())
