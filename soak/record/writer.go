@@ -30,9 +30,9 @@ type opKey struct {
 
 // opState is what the writer holds of one operation: its newest window, as the next one may be of the same second.
 type opState struct {
-	id    int64
-	row   int64
-	last  Window
+	id   int64
+	row  int64
+	last Window
 }
 
 func newWriter(path string, run Run) (*writer, error) {
