@@ -14,14 +14,19 @@ import (
 	"nightshift/soak/record"
 )
 
-// progressEvery is how often live progress prints the workloads.
-const progressEvery = 10 * time.Second
+// Live progress prints where the workloads stand every few seconds of a short run, every minute of a night.
+const (
+	shortEvery = 10 * time.Second
+	nightEvery = time.Minute
+	shortRun   = 10 * time.Minute
+)
 
 // progress shows a run while it goes on: a line for each thing that happens, and every few seconds where the
 // workloads, the disks and the janitor stand.
 type progress struct {
 	w     io.Writer
 	clock record.Clock
+	every time.Duration
 
 	mu     sync.Mutex
 	phase  string
@@ -39,7 +44,11 @@ func newProgress(s *shift) *progress {
 	if w == nil {
 		w = io.Discard
 	}
-	return &progress{w: w, clock: s.clock, disks: map[string]int64{}, sizes: map[string]int64{}}
+	every := shortEvery
+	if s.plan.For > shortRun {
+		every = nightEvery
+	}
+	return &progress{w: w, clock: s.clock, every: every, disks: map[string]int64{}, sizes: map[string]int64{}}
 }
 
 func (p *progress) watch(parts []soak.Part) {
@@ -125,7 +134,7 @@ func (p *progress) run() (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		t := time.NewTicker(progressEvery)
+		t := time.NewTicker(p.every)
 		defer t.Stop()
 		for {
 			select {
