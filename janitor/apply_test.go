@@ -34,16 +34,16 @@ func TestErrorAtEveryOperation(t *testing.T) {
 			f := &failing{Dir: m, at: i, done: done}
 			before := scan(t, m).Restorable()
 			names := slices.Collect(maps.Keys(m.files))
-			purged, err := Purge(context.Background(), f, Policy{Keep: 3}, later, Pace{})
+			res, err := purge(context.Background(), f, 3, later)
 			if i >= f.n { // it went through without meeting the error
-				if err != nil || len(purged.Result.Removed) != 7 {
-					t.Fatalf("without an error: removed %d, %v", len(purged.Result.Removed), err)
+				if err != nil || len(res.Removed) != 7 {
+					t.Fatalf("without an error: removed %d, %v", len(res.Removed), err)
 				}
 				break
 			}
 			ops++
 			if !errors.Is(err, errInjected) {
-				t.Errorf("%s failed, and Purge says %v", f.ops[i], err)
+				t.Errorf("%s failed, and the purge says %v", f.ops[i], err)
 			}
 			after := scan(t, m).Restorable()
 			if !after.Restorable || after.Zxid != before.Zxid || after.RestartPoints < 3 {
@@ -56,7 +56,7 @@ func TestErrorAtEveryOperation(t *testing.T) {
 					gone++
 				}
 			}
-			if n := len(purged.Result.Removed); n != gone && !(done && strings.HasPrefix(f.ops[i], "remove") && gone == n+1) {
+			if n := len(res.Removed); n != gone && !(done && strings.HasPrefix(f.ops[i], "remove") && gone == n+1) {
 				t.Errorf("%s failed: %d files are gone, the result names %d", f.ops[i], gone, n)
 			}
 			if m.lock {
@@ -162,51 +162,21 @@ func (a *afterRemove) Remove(e Entry) error {
 	return err
 }
 
-// Purge plans anew when the directory changes in between, and gives up when it never stands still.
-func TestPurgePlansAnew(t *testing.T) {
-	m := six()
-	changes := 0
-	restless := &beforeLock{Dir: m, then: func() {
-		if changes++; changes == 1 {
-			m.grow("snapshot.3b", m.files["snapshot.3b"].data)
-		}
-	}}
-	purged, err := Purge(context.Background(), restless, Policy{Keep: 3}, later, Pace{})
-	if err != nil || len(purged.Result.Removed) != 7 || changes != 2 {
-		t.Errorf("removed %d after %d plans, %v", len(purged.Result.Removed), changes, err)
-	}
-	m = six()
-	restless = &beforeLock{Dir: m, then: func() { changes++; m.grow("snapshot.3b", m.files["snapshot.3b"].data) }}
-	if purged, err = Purge(context.Background(), restless, Policy{Keep: 3}, later, Pace{}); !errors.Is(err, ErrChanged) || len(purged.Result.Removed) > 0 {
-		t.Errorf("removed %d, %v", len(purged.Result.Removed), err)
-	}
-}
-
-type beforeLock struct {
-	Dir
-	then func()
-}
-
-func (b *beforeLock) Lock() (func() error, error) {
-	b.then()
-	return b.Dir.Lock()
-}
-
 func TestLocked(t *testing.T) {
 	m := six()
 	release, err := m.Lock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	purged, err := Purge(context.Background(), m, Policy{Keep: 3}, later, Pace{})
-	if !errors.Is(err, ErrLocked) || len(purged.Result.Removed) > 0 {
-		t.Errorf("removed %d, %v", len(purged.Result.Removed), err)
+	res, err := purge(context.Background(), m, 3, later)
+	if !errors.Is(err, ErrLocked) || len(res.Removed) > 0 {
+		t.Errorf("removed %d, %v", len(res.Removed), err)
 	}
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	if purged, err = Purge(context.Background(), m, Policy{Keep: 3}, later, Pace{}); err != nil || len(purged.Result.Removed) != 7 {
-		t.Errorf("removed %d, %v", len(purged.Result.Removed), err)
+	if res, err = purge(context.Background(), m, 3, later); err != nil || len(res.Removed) != 7 {
+		t.Errorf("removed %d, %v", len(res.Removed), err)
 	}
 }
 

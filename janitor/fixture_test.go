@@ -154,6 +154,19 @@ func decide(t testing.TB, dir Dir, keep int) Plan {
 	return plan
 }
 
+// purge is what a lane or a command does: scan, decide, apply.
+func purge(ctx context.Context, dir Dir, keep int, now time.Time) (Result, error) {
+	inv, err := Scan(ctx, dir)
+	if err != nil {
+		return Result{}, err
+	}
+	plan, err := Policy{Keep: keep}.Decide(inv, now)
+	if err != nil {
+		return Result{}, err
+	}
+	return plan.Apply(ctx, dir, Pace{})
+}
+
 func names(items []Item) []string {
 	out := []string{}
 	for _, it := range items {

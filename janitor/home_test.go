@@ -80,14 +80,14 @@ func TestHomeLock(t *testing.T) {
 	if _, err := two.Lock(); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second janitor: %v", err)
 	}
-	if _, err := Purge(context.Background(), two, Policy{Keep: 3}, later, Pace{}); !errors.Is(err, ErrLocked) {
+	if _, err := purge(context.Background(), two, 3, later); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second purge: %v", err)
 	}
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := Purge(context.Background(), two, Policy{Keep: 3}, later, Pace{}); err != nil || len(done.Result.Removed) != 9 {
-		t.Errorf("after the first: removed %d, %v", len(done.Result.Removed), err)
+	if done, err := purge(context.Background(), two, 3, later); err != nil || len(done.Removed) != 9 {
+		t.Errorf("after the first: removed %d, %v", len(done.Removed), err)
 	}
 	entries, err := one.List(context.Background())
 	if err != nil || len(entries) != 7 {
