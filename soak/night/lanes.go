@@ -66,6 +66,10 @@ func (s *shift) parts(ctx context.Context) ([]soak.Part, error) {
 		if err := ps.Err(); err != nil {
 			return nil, err
 		}
+		if spec.need.Closed {
+			s.emit(record.Note{Stamp: s.clock.Stamp(), Lane: w.Name(), Level: "info", Code: record.NoteClosedLoop,
+				Text: "closed loop: the next operation waits for the last, so latency counts from the start and a stall hides the load behind it"})
+		}
 		parts = append(parts, soak.Part{Workload: w, Recorder: soak.NewRecorder(w.Name(), s.clock, s.plan.Seed)})
 	}
 	return parts, nil

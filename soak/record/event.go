@@ -151,7 +151,8 @@ const (
 type Fault struct {
 	Stamp                  // At is when this state was reached
 	ID       string        `json:"id"`
-	Fault    string        `json:"kind"` // kill, pause, ...
+	Item     int           `json:"item,omitempty"` // of the plan's mix, from 1; 0: not by a plan
+	Fault    string        `json:"kind"`           // kill, pause, ...
 	Class    string        `json:"class"`
 	Target   string        `json:"target"`
 	Node     string        `json:"node"`
@@ -282,7 +283,9 @@ const (
 	NoteRecordStall   = "record-stall"
 	NoteRestarted     = "restarted" // the ensemble came back on what the janitor kept
 	NoteRestartFailed = "restart-failed"
-	NoteNotJudged     = "not-judged" // a part of the plan that was left out, and why
+	NoteClosedLoop    = "closed-loop"  // a workload that has no schedule: Lane names it
+	NoteNodeUnknown   = "node-unknown" // the servers could not be asked how they are
+	NoteNotJudged     = "not-judged"   // a part of the plan that was left out, and why
 )
 
 func (Run) Kind() Kind      { return KindRun }
