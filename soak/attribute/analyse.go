@@ -99,6 +99,7 @@ func (a *Analysis) explain(ctx context.Context, r *record.Reader, states []recor
 		c.judge(ops)
 		normal.spoilt(*f)
 	}
+	a.idle(t)
 	sp := newSpiker(a.Load, bars, t.systems, a.injections())
 	for _, s := range troubled(t, bars, a.Load) {
 		if err := r.SlowOps(record.Span(s), func(o record.SlowOp) error { sp.add(o); return ctx.Err() }); err != nil {

@@ -149,14 +149,17 @@ func firstGood(t *table, m bars, healed, end time.Duration, system string) (time
 	if healed <= 0 {
 		return 0, false
 	}
-	run := 0
+	run, proven := 0, false
 	for i := max(0, t.second(ceilSecond(healed))); t.begin(i+1) <= end; i++ {
-		if !good(t, m, i, system) {
-			run = 0
+		fits, alive := good(t, m, i, system)
+		if !fits {
+			run, proven = 0, false
 			continue
 		}
-		if run++; run == goodSeconds {
-			return t.begin(i - goodSeconds + 1), true
+		run++
+		// A load so thin that most seconds have nothing shows by a success that it is served again, never by silence.
+		if proven = proven || alive; run >= goodSeconds && proven {
+			return t.begin(i - run + 1), true
 		}
 	}
 	return 0, false
@@ -164,21 +167,21 @@ func firstGood(t *table, m bars, healed, end time.Duration, system string) (time
 
 // good says that second i is back to baseline: something runs, no more fails or is in doubt than ever,
 // every operation's p99 is within its bar, and the system gives at least half of its baseline throughput.
-func good(t *table, m bars, i int, system string) bool {
+// alive says that something succeeded in it.
+func good(t *table, m bars, i int, system string) (fits, alive bool) {
 	var ok, want float64
-	alive := false
 	for _, r := range t.rows {
 		if !t.matches(system, r.key.workload) || !r.running(i) {
 			continue
 		}
 		x, b := r.at(i), m.of(r.key)
 		if float64(x.failed) > b.Failed || b.Seconds > 0 && x.p99 > max(2*b.P99, b.P99+slack) {
-			return false
+			return false, false
 		}
 		alive = alive || x.ok > 0
 		ok, want = ok+float64(x.ok), want+b.TPS
 	}
-	return (alive || want == 0 && anyRunning(t, i, system)) && ok >= want/2
+	return (alive || want == 0 && anyRunning(t, i, system)) && ok >= want/2, alive
 }
 
 // anyRunning says that some operation of the system is between its first and last sign of life.

@@ -72,6 +72,28 @@ func show(d *time.Duration) string {
 	return d.String()
 }
 
+// TestThinLoadIsBackByASuccess: where most seconds have no operation at all, silence is no recovery.
+func TestThinLoadIsBackByASuccess(t *testing.T) {
+	thin := func(until time.Duration) *story {
+		s := &story{end: 125 * sec, idle: true}
+		for d := 5 * sec; d < 125*sec; d += 5 * sec {
+			w := record.Window{Stamp: at(d), Len: sec, Workload: "zookeeper.ephemeral", Op: "create", Size: 100, OK: 1,
+				Service: hist(2 * ms), Delay: hist(), Response: hist(2 * ms)}
+			if d >= 40*sec && d < until {
+				w.OK, w.Failed = 0, 1
+			}
+			s.add(w)
+		}
+		return s.add(fault("f1", "kill", "n1", "", 40*sec, 41*sec))
+	}
+	if r := thin(45 * sec).analyse(t).Faults[0]; r.Recovered == nil || r.Overdue {
+		t.Errorf("back: recovered %s overdue %v", show(r.Recovered), r.Overdue)
+	}
+	if r := thin(90 * sec).analyse(t).Faults[0]; r.Recovered != nil || !r.Overdue {
+		t.Errorf("dead for 50 s: recovered %s overdue %v unjudged %q", show(r.Recovered), r.Overdue, r.Unjudged)
+	}
+}
+
 // TestNoLoadDuringFault: a fault that met no load proves nothing.
 func TestNoLoadDuringFault(t *testing.T) {
 	s := &story{end: 125 * sec}

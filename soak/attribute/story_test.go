@@ -21,6 +21,7 @@ type story struct {
 	end    time.Duration
 	stalls []plant
 	events []record.Event
+	idle   bool   // no operations but those added
 	seed   uint64 // 0: events in order; else those of equal time are shuffled
 }
 
@@ -72,7 +73,9 @@ func (s *story) all() []record.Event {
 	for i, role := range []string{"leader", "follower", "follower"} {
 		out = append(out, record.Node{Stamp: at(0), System: "zookeeper", Target: "zk", ID: []string{"n1", "n2", "n3"}[i], Addr: addrs[i], Role: role, Up: true})
 	}
-	out = append(out, s.load()...)
+	if !s.idle {
+		out = append(out, s.load()...)
+	}
 	out = append(out, s.events...)
 	if s.seed > 0 {
 		r := rand.New(rand.NewPCG(s.seed, 1))

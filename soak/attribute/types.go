@@ -17,9 +17,10 @@ type Analysis struct {
 	Nodes   []record.Node // the last state of every node
 	Without []string      // what consent was missing for: "faults", "purges"
 
-	Operations []Operation // per workload, operation and size
-	Workloads  []Operation // sums per workload and size; Op is ""
-	Baselines  []Baseline  // what operations look like while nothing is wrong
+	Operations []Operation     // per workload, operation and size
+	Workloads  []Operation     // sums per workload and size; Op is ""
+	Baselines  []Baseline      // what operations look like while nothing is wrong
+	Idle       map[string]Idle // per workload: where it had no success for the longest time
 
 	Spikes       []Spike // in order of time, at most MaxSpikes, the worst kept
 	SpikesLeft   int     // how many more there were
@@ -72,6 +73,13 @@ type Operation struct {
 
 	RecentTPS  float64       // last 10 s of the load
 	RecentMean time.Duration // response, last 10 s of the load
+}
+
+// Idle is the longest stretch of the load in which no operation of a workload succeeded. What a fault may have caused
+// neither counts nor ends it.
+type Idle struct {
+	Span
+	Seconds int // of it, outside of faults
 }
 
 // Offered is how many operations the schedule wanted: those done and those shed.

@@ -15,14 +15,15 @@
 // spans, one after the other, and every one must hold; without it there is one span, the whole load
 // phase. except leaves out the seconds of faults (until recovered), purges or spikes; a span that keeps
 // less than half of its seconds is not looked at. after is warmup (the default) or how long after the
-// begin of the load. When nothing is left to look at the expectation is inconclusive.
+// begin of the load. When nothing is left to look at, or more spans say nothing than hold, the expectation is
+// inconclusive.
 //
 // Metrics of a workload, or of one operation of it (zookeeper.ephemeral.p99, zookeeper.ephemeral.create.p99);
 // the name is the workload's with dots, other signs than letters and digits written as _:
 //
 //	p50 p95 p99 p999 max mean   response times; no operation in a span means that the span says nothing
 //	tps                         acknowledged operations a second
-//	ok failed in_doubt shed late counts
+//	ok failed in_doubt shed late counts; where nothing was wanted, only ok says something
 //	error_rate                  (failed + in_doubt) / all, 0..1
 //
 // Metrics of the whole run:

@@ -236,6 +236,9 @@ func (e *evaluation) finish() Result {
 		if r.Text == "" {
 			r.Text = "nothing of the load phase was left to look at"
 		}
+	case e.empty > r.Looked:
+		r.Outcome = Inconclusive
+		r.Text = fmt.Sprintf("it held in %d spans, and %d said nothing", r.Looked, e.empty)
 	default:
 		r.Outcome = Pass
 		r.Text = fmt.Sprintf("held in %d of %d spans", r.Looked, r.Looked)

@@ -140,8 +140,9 @@ func (j *judge) known() Known {
 
 // planned is one workload of the plan.
 type planned struct {
-	name string
-	rate config.Rate
+	name  string
+	rate  config.Rate
+	quota bool // it may end before the load does
 }
 
 func (j *judge) workloads() []planned {
@@ -152,6 +153,11 @@ func (j *judge) workloads() []planned {
 		_ = n.Field("kind").Decode(&p.name)
 		_ = n.Field("name").Decode(&p.name)
 		_ = n.Field("rate").Decode(&p.rate)
+		for _, key := range []string{"count", "rounds"} {
+			var most uint64
+			_ = n.Field(key).Decode(&most)
+			p.quota = p.quota || most > 0
+		}
 		out = append(out, p)
 	}
 	return out

@@ -135,13 +135,13 @@ func (t *tally) value(field string, seconds float64) (any, bool) {
 	case "ok":
 		return int(t.ok), true
 	case "failed":
-		return int(t.failed), true
+		return int(t.failed), done+t.shed > 0
 	case "in_doubt":
-		return int(t.inDoubt), true
+		return int(t.inDoubt), done+t.shed > 0
 	case "shed":
-		return int(t.shed), true
+		return int(t.shed), done+t.shed > 0
 	case "late":
-		return int(t.late), true
+		return int(t.late), done+t.shed > 0
 	case "error_rate":
 		return float64(t.failed+t.inDoubt) / float64(max(1, done)), done > 0
 	case "max":

@@ -2,7 +2,10 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"nightshift/soak/attribute"
 	"nightshift/soak/record"
@@ -57,7 +60,8 @@ func (j *judge) phase(name string) bool {
 	return false
 }
 
-// load: every workload of the plan must have run, with at least half of what its schedule wanted.
+// load: every workload of the plan must have run, with at least half of what its schedule wanted, and without a long
+// gap that no fault of ours explains.
 func (j *judge) load() {
 	var all uint64
 	for _, o := range j.a.Workloads {
@@ -68,37 +72,69 @@ func (j *judge) load() {
 		return
 	}
 	for _, p := range j.workloads() {
-		var ok, offered uint64
-		var active attribute.Span
-		for _, o := range j.a.Workloads {
-			if metricName(o.Workload) != metricName(p.name) {
-				continue
-			}
-			ok, offered = ok+o.OK, offered+o.Offered()
-			if active.Len() == 0 {
-				active = o.Active
-			}
-			active = attribute.Span{From: min(active.From, o.Active.From), To: max(active.To, o.Active.To)}
+		j.workload(p)
+	}
+}
+
+func (j *judge) workload(p planned) {
+	var ok, offered, shed uint64
+	var active attribute.Span
+	for _, o := range j.a.Workloads {
+		if metricName(o.Workload) != metricName(p.name) {
+			continue
 		}
-		// The schedule is asked too: a workload that stands still without counting what it shed is as weak.
-		wanted := max(float64(offered), p.rate.PerSecond()*active.Len().Seconds())
-		switch {
-		case ok == 0:
-			j.addf(CodeIdle, record.Inconclusive, "%s: no operation succeeded in the load phase", p.name)
-		case float64(ok) < weakShare*wanted:
-			j.addf(CodeWeakLoad, record.Inconclusive, "%s: %d operations succeeded, the schedule wanted %.0f", p.name, ok, wanted)
+		ok, offered, shed = ok+o.OK, offered+o.Offered(), shed+o.Shed
+		if active.Len() == 0 {
+			active = o.Active
 		}
+		active = attribute.Span{From: min(active.From, o.Active.From), To: max(active.To, o.Active.To)}
+	}
+	if !p.quota {
+		active = j.a.Load // only a quota may end a workload before the load ends
+	}
+	// The schedule is asked too: a workload that stands still without counting what it shed is as weak.
+	scheduled := p.rate.PerSecond() * active.Len().Seconds()
+	wanted := max(float64(offered), scheduled)
+	switch {
+	case ok == 0:
+		j.addf(CodeIdle, record.Inconclusive, "%s: no operation succeeded in the load phase", p.name)
+		return
+	case float64(ok) < weakShare*wanted:
+		j.addf(CodeWeakLoad, record.Inconclusive, "%s: %d operations succeeded, the schedule wanted %.0f", p.name, ok, wanted)
+	case scheduled > 0 && float64(shed) > (1-weakShare)*scheduled:
+		// Where one update is several operations, those done hide those shed.
+		j.addf(CodeWeakLoad, record.Inconclusive, "%s: %d of the %.0f updates of the schedule were shed", p.name, shed, scheduled)
+	}
+	for _, o := range j.a.Operations {
+		if metricName(o.Workload) == metricName(p.name) && float64(o.OK) < weakShare*float64(o.Count) {
+			j.addf(CodeWeakLoad, record.Inconclusive, "%s: %d of %d %s operations succeeded", p.name, o.OK, o.Count, o.Op)
+		}
+	}
+	j.gap(p)
+}
+
+// longGap is how many seconds outside of faults a workload may be without any success, and thinGap how many operations
+// the schedule must have wanted meanwhile.
+const (
+	longGap = int(attribute.DefaultLimit / time.Second)
+	thinGap = 10
+)
+
+func (j *judge) gap(p planned) {
+	for w, idle := range j.a.Idle {
+		thin := p.rate.PerSecond() > 0 && p.rate.PerSecond()*float64(idle.Seconds) < thinGap
+		if metricName(w) != metricName(p.name) || p.quota || thin || idle.Seconds < longGap {
+			continue
+		}
+		j.add(Reason{Code: CodeLoadGap, Severity: record.Inconclusive, From: idle.From, To: idle.To,
+			Text: fmt.Sprintf("%s: no operation succeeded for %d s outside of faults", p.name, idle.Seconds)})
 	}
 }
 
 // purges: what the janitor leaves must be restorable; a janitor that removed nothing proved nothing.
 func (j *judge) purges() {
-	removed, freed, refused := map[string]int{}, map[string]int64{}, map[string]string{}
 	loaded := 0
 	for _, p := range j.a.Purges {
-		removed[p.Target] += p.Removed
-		freed[p.Target] += p.Freed
-		refused[p.Target] = either(p.Refused, refused[p.Target])
 		if p.Removed > 0 {
 			loaded++
 		}
@@ -129,12 +165,43 @@ func (j *judge) purges() {
 	}
 	for _, n := range j.plan.Field("janitor").Items() {
 		var target string
-		if n.Field("target").Decode(&target) != nil || optional(n) {
+		if n.Field("target").Decode(&target) == nil && !optional(n) {
+			j.purged(target)
+		}
+	}
+}
+
+// purged: every server of a target that has a janitor must have been freed of something.
+func (j *judge) purged(target string) {
+	freed, why, nodes := map[string]int64{}, map[string]string{}, map[string]bool{}
+	for _, n := range j.a.Nodes {
+		if n.Target == target {
+			nodes[n.ID], why[n.ID] = true, "it was never purged"
+		}
+	}
+	for _, p := range j.a.Purges {
+		if p.Target != target || p.Node == "" {
 			continue
 		}
-		if removed[target] == 0 || freed[target] == 0 {
-			j.addf(CodeNoPurge, record.Inconclusive, "the janitor freed nothing on %s%s", target, suffix(refused[target]))
+		if p.Removed > 0 {
+			freed[p.Node] += p.Freed
 		}
+		if old := why[p.Node]; !nodes[p.Node] || old == "it was never purged" || old == "" {
+			why[p.Node] = p.Refused
+		}
+		nodes[p.Node] = true
+	}
+	var idle []string
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		if freed[id] == 0 {
+			idle = append(idle, id+suffix(why[id]))
+		}
+	}
+	switch {
+	case len(idle) == len(nodes):
+		j.addf(CodeNoPurge, record.Inconclusive, "the janitor freed nothing on %s%s", target, suffix(strings.Join(idle, "; ")))
+	case len(idle) > 0:
+		j.addf(CodeNoPurge, record.Inconclusive, "the janitor freed nothing on some servers of %s: %s", target, strings.Join(idle, "; "))
 	}
 }
 
@@ -174,6 +241,7 @@ func (j *judge) notes() {
 		record.NoteProbeOptional: {CodeProbe, record.Info},
 		record.NoteRecordStall:   {CodeRecord, record.Inconclusive},
 		record.NoteRestartFailed: {CodeRestart, record.Fail},
+		record.NoteNodeUnknown:   {CodeNodeUnknown, record.Inconclusive},
 		record.NoteNotJudged:     {CodeNote, record.Info},
 	}
 	for _, n := range j.a.Notes {
@@ -188,9 +256,23 @@ func (j *judge) notes() {
 		}
 		j.add(Reason{Code: c.code, Severity: c.s, Text: text, From: n.At})
 	}
-	if j.phase(record.PhaseRestart) && !restarted {
+	switch {
+	case j.phase(record.PhaseRestart) && !restarted:
 		j.addf(CodeUnproven, record.Inconclusive, "the restart on what the janitor kept was not seen to end")
+	case !j.phase(record.PhaseRestart) && j.a.Ended == record.EndDone && j.purgedLab():
+		j.addf(CodeUnproven, record.Inconclusive, "the servers were not restarted on what the janitor kept")
 	}
+}
+
+// purgedLab says that the plan has a janitor for a lab.
+func (j *judge) purgedLab() bool {
+	for _, n := range j.plan.Field("janitor").Items() {
+		var target string
+		if n.Field("target").Decode(&target) == nil && j.lab(target) {
+			return true
+		}
+	}
+	return false
 }
 
 func suffix(s string) string {

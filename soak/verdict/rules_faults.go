@@ -11,10 +11,10 @@ import (
 
 // faults: what bit must heal and the service must be back in time; what did not bite proved nothing.
 func (j *judge) faults() {
-	ran := map[string]bool{}
+	byItem, byKind := map[int]bool{}, map[string]bool{}
 	for _, f := range j.a.Faults {
-		ran[f.Fault.Fault] = ran[f.Fault.Fault] || f.Injected > 0
-		j.fault(f)
+		byItem[f.Item], byKind[f.Fault.Fault] = true, true
+		j.fault(f) // a skip is told here
 	}
 	mix := j.plan.Field("faults").Field("mix").Items()
 	if len(mix) == 0 || j.missing("faults") {
@@ -22,20 +22,22 @@ func (j *judge) faults() {
 	}
 	var idle []string
 	needed := 0
-	for _, n := range mix {
-		var kind string
+	for i, n := range mix {
+		var kind, nodes string
 		if n.Field("kind").Decode(&kind) != nil || optional(n) {
 			continue
 		}
-		if needed++; !ran[kind] {
-			idle = append(idle, kind)
+		_ = n.Field("nodes").Decode(&nodes) // only for the text
+		// Faults of an older record do not say which item they are of.
+		if needed++; !byItem[i+1] && !(byItem[0] && byKind[kind]) {
+			idle = append(idle, strings.TrimSpace(kind+" "+nodes))
 		}
 	}
 	switch {
 	case needed > 0 && len(j.a.Faults) == 0:
 		j.addf(CodeNoFaults, record.Inconclusive, "the plan has faults and none ran")
 	case len(idle) > 0:
-		j.addf(CodeFaultIdle, record.Warn, "of the plan's faults these never ran: %s", strings.Join(idle, ", "))
+		j.addf(CodeFaultIdle, record.Inconclusive, "of the plan's faults these never ran: %s", strings.Join(idle, ", "))
 	}
 }
 
