@@ -58,10 +58,11 @@ func (l *Lane) Run(ctx context.Context, emit record.Emit) error {
 	begin := l.o.Clock.Now()
 	count := 0
 	for p := range l.o.Spec.Plan(l.o.Rand, l.o.Length) {
+		count++
 		if sleep(ctx, begin+p.At-l.o.Clock.Now()) != nil {
+			l.skip(p, fmt.Errorf("the load ended before it was due at %s, and before those after it", p.At.Round(time.Millisecond)), emit)
 			break
 		}
-		count++
 		if err := l.inject(ctx, begin, p, emit); err != nil {
 			return errors.Join(err, l.undo(context.WithoutCancel(ctx), DefaultRecover, emit))
 		}
@@ -77,16 +78,15 @@ func (l *Lane) Run(ctx context.Context, emit record.Emit) error {
 // inject lives through one planned fault, on each of its nodes.
 func (l *Lane) inject(ctx context.Context, begin time.Duration, p Planned, emit record.Emit) error {
 	item := l.o.Spec.Mix[p.Item]
-	c := Case{ID: fmt.Sprintf("%s-%d-%s", l.o.Target, p.Index+1, item.Kind), Params: item.Params,
-		Hold: item.Hold, Recover: item.Recover, Optional: item.Optional}
+	c := Case{ID: l.id(p), Params: item.Params,
+		Item: p.Item + 1, Hold: item.Hold, Recover: item.Recover, Optional: item.Optional}
 	var err error
 	if c.Info, err = find(l.o.Kinds, item.Kind); err != nil {
 		return err
 	}
 	nodes, system, err := l.ready(ctx, begin, item, p, emit)
 	if err != nil {
-		emit(record.Fault{Stamp: l.o.Clock.Stamp(), ID: c.ID, Fault: item.Kind, Class: c.Info.Class, Target: l.o.Target,
-			Optional: item.Optional, Limit: item.Recover, Step: record.StepSkipped, Skipped: err.Error()})
+		l.skip(p, err, emit)
 		return nil
 	}
 	cases := make([]Case, len(nodes))
@@ -96,6 +96,21 @@ func (l *Lane) inject(ctx context.Context, begin time.Duration, p Planned, emit 
 		cases[i].Scope = Scope{Target: l.o.Target, System: system, Node: n}
 	}
 	return l.live(ctx, cases, emit)
+}
+
+func (l *Lane) id(p Planned) string {
+	return fmt.Sprintf("%s-%d-%s", l.o.Target, p.Index+1, l.o.Spec.Mix[p.Item].Kind)
+}
+
+// skip records a planned fault that was not injected on any node.
+func (l *Lane) skip(p Planned, why error, emit record.Emit) {
+	item := l.o.Spec.Mix[p.Item]
+	f := record.Fault{Stamp: l.o.Clock.Stamp(), ID: l.id(p), Item: p.Item + 1, Fault: item.Kind, Target: l.o.Target,
+		Optional: item.Optional, Limit: item.Recover, Step: record.StepSkipped, Skipped: why.Error()}
+	if info, err := find(l.o.Kinds, item.Kind); err == nil { // else inject says it
+		f.Class = info.Class
+	}
+	emit(f)
 }
 
 // live leads the lives of one planned fault, at the same time.

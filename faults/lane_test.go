@@ -124,6 +124,22 @@ func TestLaneForSixHours(t *testing.T) {
 	})
 }
 
+// A load that ends before its time, as one of workloads with a quota does, leaves faults out: that is said.
+func TestLaneSaysWhatTheLoadLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWard(t, time.Hour)
+		if err := w.run(40 * time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.order) != 2 || w.last[w.order[0]].Step != record.StepHealed || w.last[w.order[0]].Item != 1 {
+			t.Fatalf("%+v", w.last)
+		}
+		if f := w.last[w.order[1]]; f.Item != 2 || f.Fault != "pause" || !strings.Contains(f.Skipped, "the load ended before it was due") {
+			t.Errorf("%+v", f)
+		}
+	})
+}
+
 // The load ends in the middle of a fault.
 func TestLaneEndsDuringAFault(t *testing.T) {
 	for _, after := range []time.Duration{20 * time.Second, 21 * time.Second, 24 * time.Second, 26 * time.Second} {
@@ -207,10 +223,10 @@ func TestLaneWithoutRoom(t *testing.T) {
 // Several nodes at once, where the plan allows it.
 func TestLaneAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t, 10*time.Minute)
+		w := newWard(t, time.Minute)
 		w.o.Spec.MaxNodes = 3
 		w.o.Spec.Mix = []faults.Item{{Kind: "pause", Nodes: "all", Hold: 3 * time.Second, Recover: 30 * time.Second}}
-		if err := w.run(40 * time.Second); err != nil {
+		if err := w.run(time.Minute); err != nil {
 			t.Error(err)
 		}
 		slices.Sort(w.order)
@@ -224,7 +240,7 @@ func TestLaneAllNodes(t *testing.T) {
 // What did not heal within its limit keeps the next faults out until it has.
 func TestLaneWaitsForWhatDidNotHeal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t, time.Hour)
+		w := newWard(t, 10*time.Minute)
 		w.host.Stuck = true
 		w.o.Healthy = func(context.Context) error { return nil } // says so although it is not
 		go func() {

@@ -22,6 +22,7 @@ const (
 // Case is one fault on one node.
 type Case struct {
 	ID       string // unique in the journal
+	Item     int    // of the plan's mix, from 1; 0: by hand
 	Info     Info
 	Scope    Scope
 	Params   Params
@@ -51,7 +52,7 @@ type Result struct {
 // then nothing more may be injected.
 func (l Life) Run(ctx context.Context, c Case, emit record.Emit) (Result, error) {
 	s := &course{Life: l, c: c, emit: emit, fault: c.Info.New(l.Host), f: record.Fault{
-		ID: c.ID, Fault: c.Info.Kind, Class: c.Info.Class, Target: c.Scope.Target, Node: c.Scope.Node.ID,
+		ID: c.ID, Item: c.Item, Fault: c.Info.Kind, Class: c.Info.Class, Target: c.Scope.Target, Node: c.Scope.Node.ID,
 		Role: string(c.Scope.Node.Role), Optional: c.Optional, Limit: c.Recover,
 	}}
 	if reason := s.prepare(ctx); reason != nil {
@@ -128,6 +129,17 @@ func (s *course) run(ctx context.Context) {
 	}
 	if err := sleep(ctx, s.c.Hold); err != nil {
 		s.f.Proof = append(s.f.Proof, fmt.Sprintf("hold cut short after %s: %v", (s.Clock.Now()-s.f.From).Round(time.Millisecond), err))
+		return
+	}
+	s.held(ctx)
+}
+
+// held looks whether the fault lasted: what somebody else has undone meanwhile, as a service manager does, was not the
+// fault that the plan asks for, and does not count as one that bit.
+func (s *course) held(ctx context.Context) {
+	if ev, err := observe(ctx, s.fault, s.undo, Healed); err == nil && ev.Seen {
+		s.f.Bit = false
+		s.f.Error = fmt.Sprintf("it was over before its hold of %s was: %s", s.c.Hold, ev.Text)
 	}
 }
 

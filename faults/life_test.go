@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,6 +180,32 @@ func TestLifeStartsAgain(t *testing.T) {
 		}
 		s.allServe()
 	})
+}
+
+// Planted: somebody else undoes the fault in the middle of its hold.
+func TestLifeDoesNotLast(t *testing.T) {
+	for name, undo := range map[string]func(s *scene, n target.Node){
+		"kill":  func(s *scene, n target.Node) { _ = s.host.Start(s.Context(), n) },
+		"pause": func(s *scene, n target.Node) { _ = s.host.Signal(n.Proc, syscall.SIGCONT) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newScene(t)
+			c, _ := s.host.Cluster(t.Context())
+			go func() {
+				time.Sleep(time.Second)
+				undo(s, c.Nodes[0])
+			}()
+			r, err := s.run(t.Context(), name, "n1")
+			if err != nil || r.Left != nil {
+				t.Fatalf("%s: left %v: %v", name, r.Left, err)
+			}
+			f := s.last()
+			if f.Bit || !f.Healed || f.Step != record.StepFailed || !strings.Contains(f.Error, "over before its hold of 5s") {
+				t.Errorf("%s: %+v", name, f)
+			}
+			s.allServe()
+		})
+	}
 }
 
 func TestLifeCutShort(t *testing.T) {

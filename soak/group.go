@@ -35,11 +35,12 @@ func (r *Runner) start(parent context.Context, lanes []Lane) *group {
 	for _, l := range lanes {
 		wg.Go(func() {
 			err := guard(func() error { return l.Run(ctx, r.Emit) })
+			stopped := ctx.Err() != nil
 			g.ended(l.Name())
-			if err == nil && ctx.Err() == nil {
+			if err == nil && !stopped {
 				err = errors.New("ended before the run did")
 			}
-			if err != nil && !errors.Is(err, context.Canceled) {
+			if err != nil && !(stopped && errors.Is(err, context.Canceled)) {
 				r.note(record.Note{Lane: l.Name(), Level: "error", Code: record.NoteLaneDied, Text: err.Error()})
 			}
 		})

@@ -3,6 +3,7 @@ package soak
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -166,6 +167,7 @@ func TestLanesThatDie(t *testing.T) {
 		r.Loaded = []Lane{
 			lane{"early", func(context.Context) error { return nil }},
 			lane{"broken", func(context.Context) error { return errors.New("planted") }},
+			lane{"cancelled", func(context.Context) error { return fmt.Errorf("its own part: %w", context.Canceled) }},
 			lane{"panics", func(context.Context) error { panic("planted panic") }},
 		}
 		r.Probes = []Lane{lane{"stubborn", func(ctx context.Context) error { <-ctx.Done(); <-time.After(time.Hour); return nil }}}
@@ -175,6 +177,7 @@ func TestLanesThatDie(t *testing.T) {
 	}
 	d.died(t, "early", "ended before")
 	d.died(t, "broken", "planted")
+	d.died(t, "cancelled", "its own part")
 	d.died(t, "panics", "planted panic")
 	d.died(t, "runner", "stubborn")
 }
