@@ -39,9 +39,10 @@ type Runner struct {
 
 // Limits of phases that wait for the cluster.
 const (
-	setupLimit = 2 * time.Minute
-	checkLimit = 2 * time.Minute
-	laneLimit  = 3 * time.Minute // faults have to be undone and proven healed
+	setupLimit   = 2 * time.Minute
+	checkLimit   = 2 * time.Minute
+	restartLimit = 5 * time.Minute // a host with much to do starts servers slowly; one that dies is said at once
+	laneLimit    = 3 * time.Minute // faults have to be undone and proven healed
 )
 
 // ErrRecord is returned when the run stopped because its record could not be written.
@@ -164,7 +165,7 @@ func (r *Runner) check(hard context.Context) {
 
 func (r *Runner) restart(hard context.Context) {
 	r.phase(record.PhaseRestart, "")
-	ctx, cancel := context.WithTimeout(hard, setupLimit)
+	ctx, cancel := context.WithTimeout(hard, restartLimit)
 	defer cancel()
 	if err := r.Restart(ctx); err != nil {
 		r.note(record.Note{Lane: "lab", Level: "error", Code: record.NoteRestartFailed, Text: err.Error()})

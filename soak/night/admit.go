@@ -78,11 +78,11 @@ func (s *shift) admit(ctx context.Context) error {
 		if s.o.double != nil {
 			p.dial = s.o.double.dial
 		}
-		if err := p.answers(ctx); err != nil {
+		if err := p.answers(ctx); err != nil && (!t.isLab() || p.whole(ctx, settleWithin) != nil) {
 			return err
 		}
 	}
-	s.nodes(ctx)
+	s.nodes(ctx, true)
 	return nil
 }
 

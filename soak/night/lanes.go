@@ -185,14 +185,25 @@ func (s *shift) restart() func(ctx context.Context) error {
 	}
 	return func(ctx context.Context) error {
 		for _, name := range purged {
-			p := s.patients[name]
-			if err := p.ward.Restart(ctx); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			if err := p.Healthy(ctx); err != nil {
-				return fmt.Errorf("%s after the restart: %w", name, err)
+			if err := s.patients[name].restart(ctx); err != nil {
+				return fmt.Errorf("%s %w", name, err)
 			}
 		}
 		return nil
 	}
+}
+
+// restart stops and starts all servers. One that was down before must not be hidden by that.
+func (p *patient) restart(ctx context.Context) error {
+	before := p.whole(ctx, settleWithin)
+	if before != nil {
+		before = fmt.Errorf("before the restart: %w", before)
+	}
+	if err := p.ward.Restart(ctx); err != nil {
+		return errors.Join(before, fmt.Errorf("at the restart: %w", err))
+	}
+	if err := p.whole(ctx, settleWithin); err != nil {
+		return errors.Join(before, fmt.Errorf("after the restart: %w", err))
+	}
+	return before
 }

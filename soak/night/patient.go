@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -72,6 +73,46 @@ func (p *patient) ask(ctx context.Context, c target.Cluster) []status {
 	}
 	wg.Wait()
 	return out
+}
+
+// Servers that have just been started, or whose host has much to do, get their time to answer.
+const (
+	settleWithin = 30 * time.Second
+	askAgain     = 500 * time.Millisecond
+)
+
+// whole asks until the cluster is Healthy. When within is over, or ctx, the error says what was wrong last.
+func (p *patient) whole(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	last := errors.New("no answer")
+	for {
+		err := p.Healthy(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			last = err
+		}
+		if !wait(ctx, askAgain) {
+			return last
+		}
+	}
+}
+
+// settled is Lookup that asks again while a server does not say its role, until ctx ends.
+func (p *patient) settled(ctx context.Context) (target.Cluster, error) {
+	c, err := p.Lookup(ctx)
+	for {
+		silent := func(n target.Node) bool { return n.Role == target.Unknown }
+		if err == nil && !slices.ContainsFunc(c.Nodes, silent) || !wait(ctx, askAgain) {
+			return c, err
+		}
+		// An answer that ctx cut short says less than the one before.
+		if now, nerr := p.Lookup(ctx); ctx.Err() == nil {
+			c, err = now, nerr
+		}
+	}
 }
 
 // Healthy says nil when every server serves and the ensemble has its one leader.

@@ -117,6 +117,24 @@ func (dying) Run(ctx context.Context, _ record.Emit) error {
 	return errors.New("planted")
 }
 
+// TestPlantedDeadServer: a server that dies at the end of the load is not hidden by the restart that follows.
+func TestPlantedDeadServer(t *testing.T) {
+	rep := planted(t, func(w *stubWard) {
+		w.later = func(ctx context.Context) {
+			if wait(ctx, 290*time.Second) {
+				_ = w.e.Stop(2) // that it is down shows below
+			}
+		}
+	}, shortNight)
+	wantVerdict(t, rep, verdict.Fail, "n2 (")
+}
+
+// TestPlantedSlowAnswer: servers that need a while to serve again after the restart did not fail it.
+func TestPlantedSlowAnswer(t *testing.T) {
+	rep := planted(t, func(w *stubWard) { w.slow = true }, shortNight)
+	wantVerdict(t, rep, verdict.Pass, "")
+}
+
 // TestPurgedNothing: a janitor that never had anything to do has proven nothing.
 func TestPurgedNothing(t *testing.T) {
 	rep := planted(t, nil, shortNight, "janitor[0].keep=1000")
@@ -188,7 +206,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	})
 	wantVerdict(t, rep, verdict.Aborted, "")
-	if len(rep.Analysis.Faults) != 1 || !rep.Analysis.Faults[0].Healed {
+	if fs := rep.Analysis.Faults; len(fs) != 2 || !fs[0].Healed || fs[1].Skipped == "" {
 		t.Errorf("the fault under way was not healed: %+v", rep.Analysis.Faults)
 	}
 }

@@ -178,7 +178,7 @@ func (s *shift) work(ctx, hard context.Context) error {
 		return s.early(ctx, err)
 	}
 	err = r.Run(ctx, hard)
-	s.nodes(context.WithoutCancel(ctx))
+	s.nodes(hard, ctx.Err() == nil)
 	if errors.Is(err, soak.ErrRecord) {
 		return fmt.Errorf("%w: %w", err, s.store.Err())
 	}
@@ -198,15 +198,19 @@ func (s *shift) early(ctx context.Context, err error) error {
 	return earlyError{sorted(err)}
 }
 
-// nodes records how every server stands.
-func (s *shift) nodes(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*askLimit)
-	defer cancel()
+// nodes records how every server stands; with again those that do not answer are asked for a while.
+func (s *shift) nodes(ctx context.Context, again bool) {
+	within := 2 * askLimit
+	if again {
+		within = settleWithin
+	}
 	for _, name := range s.order {
-		p := s.patients[name]
-		c, err := p.Lookup(ctx)
+		ctx, cancel := context.WithTimeout(ctx, within)
+		c, err := s.patients[name].settled(ctx)
+		cancel()
 		if err != nil {
-			s.emit(record.Note{Stamp: s.clock.Stamp(), Lane: name, Level: "warn", Text: "servers could not be asked: " + err.Error()})
+			s.emit(record.Note{Stamp: s.clock.Stamp(), Lane: name, Level: "warn", Code: record.NoteNodeUnknown,
+				Text: "servers could not be asked how they are: " + err.Error()})
 			continue
 		}
 		for _, n := range c.Nodes {

@@ -33,6 +33,7 @@ type stubWard struct {
 	pids    map[int]int // node -> pid of its present life
 	deadPid int         // a pid for which signals do nothing
 	noHeal  bool        // signals that undo do nothing
+	slow    bool        // after the restart a server takes its time
 	paused  map[int]bool
 	later   func(ctx context.Context) // runs beside the run
 	lane    soak.Lane                 // runs beside the faults
@@ -90,9 +91,19 @@ func (w *stubWard) node(id int) target.Node {
 
 func (w *stubWard) Restart(ctx context.Context) error {
 	for id := 1; id <= 3; id++ {
+		if w.e.Role(id) == "" {
+			continue
+		}
 		if err := w.e.Stop(id); err != nil {
 			return err
 		}
+	}
+	if w.slow {
+		if err := errors.Join(w.e.Start(1), w.e.Start(2)); err != nil {
+			return err
+		}
+		time.AfterFunc(10*time.Second, func() { _ = w.e.Start(3) })
+		return until(ctx, func() bool { return w.e.Leader() != 0 })
 	}
 	for id := 1; id <= 3; id++ {
 		if err := w.e.Start(id); err != nil {
