@@ -54,7 +54,11 @@ func (l *Lane) Run(ctx context.Context, emit record.Emit) error {
 	if w, ok := l.probe.(Watcher); ok {
 		g.Go(func() error {
 			if err := w.Watch(ctx, emit); err != nil && ctx.Err() == nil {
-				l.note(emit, "warn", "", "stopped looking between samples: "+err.Error())
+				code := record.NoteProbeMissing
+				if l.spec.Optional {
+					code = record.NoteProbeOptional
+				}
+				l.note(emit, "warn", code, "stopped looking between samples: "+err.Error())
 			}
 			return nil
 		})

@@ -234,6 +234,35 @@ func TestLaneSaysThatANodeIsMissing(t *testing.T) {
 	}
 }
 
+// A probe that gave something once and then nothing for most of the run is missing, too.
+func TestLaneThatWentBlindIsMissing(t *testing.T) {
+	t.Parallel()
+	dies := func(at int) func(context.Context, int) ([]Reading, error) {
+		return func(ctx context.Context, n int) ([]Reading, error) {
+			if n >= at {
+				return nil, errors.New("nope")
+			}
+			rs, _ := fine(ctx, n)
+			if n >= at/2 {
+				return rs, Gap{Node: "n3", Err: errors.New("is down")}
+			}
+			return rs, nil
+		}
+	}
+	h, _, _ := runLane(t, Spec{Every: time.Second}, 200*time.Second, dies(20))
+	if got := h.note(record.NoteProbeMissing); !strings.Contains(got, "script gave nothing for 3m") || !strings.Contains(got, "of n3 for 3m") {
+		t.Errorf("required: %q", got)
+	}
+	h, _, _ = runLane(t, Spec{Every: time.Second, Optional: true}, 200*time.Second, dies(20))
+	if got := h.note(record.NoteProbeOptional); h.note(record.NoteProbeMissing) != "" || !strings.Contains(got, "script gave nothing for 3m") {
+		t.Errorf("optional: %q", got)
+	}
+	h, _, _ = runLane(t, Spec{Every: time.Second}, 200*time.Second, dies(150))
+	if got := h.note(record.NoteProbeMissing); strings.Contains(got, "script gave nothing for") || !strings.Contains(got, "of n3 for") {
+		t.Errorf("for a quarter of the run: %q", got)
+	}
+}
+
 func TestLaneThatNeverSampledIsMissing(t *testing.T) {
 	t.Parallel()
 	h, _, _ := runLane(t, Spec{Every: time.Second}, time.Second, func(ctx context.Context, _ int) ([]Reading, error) {

@@ -20,6 +20,7 @@ type tracker struct {
 	reason   map[string]error         // node -> the last error
 	ever     map[string]bool          // node -> gave something at least once
 	said     map[string]bool          // what has been noted already
+	blind    map[string]time.Duration // node -> how long it gave nothing; "" is the whole probe
 	cost     cost
 }
 
@@ -27,6 +28,7 @@ func newTracker(l *Lane, emit record.Emit) *tracker {
 	return &tracker{
 		lane: l, emit: emit, started: l.clock.Now(),
 		open: map[string]time.Duration{}, reason: map[string]error{}, ever: map[string]bool{}, said: map[string]bool{},
+		blind: map[string]time.Duration{},
 	}
 }
 
@@ -98,6 +100,7 @@ func (t *tracker) gap(node string, from, to time.Duration, why string) {
 	if to <= from {
 		return
 	}
+	t.blind[node] += to - from
 	t.emit(record.Evidence{
 		Stamp: record.Stamp{At: from}, To: to, Class: record.ClassProbeGap, Node: node,
 		Magnitude: (to - from).Seconds(), Unit: "s", Text: t.lane.probe.Name() + ": " + why,
@@ -151,8 +154,25 @@ func (t *tracker) close() {
 				t.lane.note(t.emit, level, code, t.lane.probe.Name()+" gave nothing of "+node+": "+t.reason[node].Error())
 			}
 		}
+		t.mostlyBlind(level, code, now-t.started)
 	}
 	t.costs()
+}
+
+// mostlyBlind says of whom nothing was known for more than half of the run: a probe that has died is as good as none.
+func (t *tracker) mostlyBlind(level, code string, life time.Duration) {
+	for _, node := range slices.Sorted(maps.Keys(t.blind)) {
+		whose := ""
+		if node != "" {
+			if !t.ever[node] && t.reason[node] != nil {
+				continue // said already
+			}
+			whose = " of " + node
+		}
+		if blind := t.blind[node]; blind > life/2 {
+			t.lane.note(t.emit, level, code, t.lane.probe.Name()+" gave nothing"+whose+" for "+round(blind)+" of "+round(life))
+		}
+	}
 }
 
 // round writes a duration with three digits or so.
