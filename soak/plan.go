@@ -50,7 +50,8 @@ func (e ErrOverride) Error() string { return e.Text }
 
 var knob = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// LoadPlan reads a plan file. The error is config.Problems with everything that is wrong, or ErrOverride.
+// LoadPlan reads a plan file. The error is config.Problems with everything that is wrong, or ErrOverride. Beside
+// config.Problems the plan is there as far as it could be read, or nil: the rooms may find more in their parts.
 func LoadPlan(name string, src []byte, o Overrides) (*Plan, error) {
 	root, sets, err := substitute(src, o.Set)
 	if err != nil {
@@ -81,13 +82,10 @@ func LoadPlan(name string, src []byte, o Overrides) (*Plan, error) {
 	p := &Plan{Name: name, Drain: 30 * time.Second, Root: root}
 	ps := root.Decode(p)
 	ps = append(ps, p.validate(root)...)
-	if err := ps.Err(); err != nil {
-		return nil, err
-	}
 	if root.Field("warmup").IsZero() {
 		p.Warmup = min(p.For/10, 30*time.Second)
 	}
-	return p, nil
+	return p, ps.Err()
 }
 
 // fixSeed writes the seed into the plan, so that the run can be repeated.

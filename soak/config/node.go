@@ -7,33 +7,12 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 )
 
 // Node is a part of a YAML file that has not been decoded yet. The zero Node is an absent part.
 type Node struct {
 	n    ast.Node
 	path string
-}
-
-// Parse reads one YAML document. An empty one is the zero Node.
-func Parse(src []byte) (Node, Problems) {
-	f, err := parser.ParseBytes(src, parser.ParseComments)
-	if err != nil {
-		return Node{}, Problems{problemOf(err, Node{})}
-	}
-	if len(f.Docs) > 1 && f.Docs[1].Body != nil {
-		n := Node{n: f.Docs[1].Body}
-		return Node{}, Problems{n.Problemf("a second YAML document; a plan is one document")}
-	}
-	if len(f.Docs) == 0 || f.Docs[0].Body == nil {
-		return Node{}, nil
-	}
-	n := Node{n: f.Docs[0].Body}
-	if ps := duplicates(n); len(ps) > 0 {
-		return Node{}, ps
-	}
-	return n, nil
 }
 
 // duplicates finds keys that stand twice in one mapping: which one counts would be chance.

@@ -54,11 +54,12 @@ func assemble(o Options) (*assembly, error) {
 		o.Over.Edit = func(root config.Node) error { return retarget(root, o.Target, o.Allow) }
 	}
 	plan, err := soak.LoadPlan(name, src, o.Over)
-	if err != nil {
+	var ps config.Problems
+	if err != nil && (plan == nil || !errors.As(err, &ps)) {
 		return nil, sorted(inFile(name, err))
 	}
 	a := &assembly{plan: plan}
-	if err := a.decode().Err(); err != nil {
+	if err := append(ps, a.decode()...).Err(); err != nil {
 		return nil, sorted(inFile(name, err))
 	}
 	return a, nil
@@ -97,8 +98,11 @@ func (a *assembly) decode() (ps config.Problems) {
 }
 
 func (a *assembly) decodeWorkloads() (ps config.Problems) {
-	if a.plan.Workloads.IsZero() {
-		return config.Problems{{Text: "the plan has no workloads: without load nothing can be proven"}}
+	switch n := a.plan.Workloads; {
+	case n.IsZero():
+		return config.Problems{a.plan.Root.Problemf("the plan has no workloads: without load nothing can be proven")}
+	case len(n.Items()) == 0:
+		return config.Problems{n.Problemf("expected a list of at least one workload: without load nothing can be proven")}
 	}
 	names := map[string]bool{}
 	for _, it := range a.plan.Workloads.Items() {
@@ -106,9 +110,13 @@ func (a *assembly) decodeWorkloads() (ps config.Problems) {
 			Kind   string
 			Target string
 		}
+		if len(it.Keys()) == 0 {
+			ps = append(ps, it.Problemf("expected a workload, as in {kind: zookeeper/setdata, target: zk, rate: 100/s}"))
+			continue
+		}
 		ps = append(ps, it.Field("kind").Decode(&head.Kind)...)
 		ps = append(ps, it.Field("target").Decode(&head.Target)...)
-		if a.targets[head.Target] == nil {
+		if a.targets[head.Target] == nil && len(a.order) > 0 {
 			ps = append(ps, it.Problemf("target %q is none of the plan's targets (%s)", head.Target, strings.Join(a.order, ", ")))
 		}
 		spec := workloadSpec{Kind: head.Kind, Target: head.Target, Node: it}
@@ -162,6 +170,13 @@ func (a *assembly) decodeFaults() (ps config.Problems) {
 		ps = append(ps, n.Problemf("the plan has several targets; say which one the faults are for with target:"))
 	case a.targets[a.faultsOn] == nil:
 		ps = append(ps, n.Problemf("target %q is none of the plan's targets", a.faultsOn))
+	}
+	if t := a.targets[a.faultsOn]; t != nil {
+		for i, it := range n.Field("mix").Items() {
+			if text := t.stranger(spec.Mix[i].Nodes); text != "" {
+				ps = append(ps, it.Field("nodes").Problemf("%s", text))
+			}
+		}
 	}
 	return ps
 }

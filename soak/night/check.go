@@ -96,6 +96,9 @@ func Check(ctx context.Context, o Options) (Preview, error) {
 			Closed: w.need.Closed, Spec: strings.Join(strings.Fields(w.Node.String()), " ")})
 	}
 	p.Faults = a.faultPreview()
+	if !a.faults.Empty() && a.targets[a.faultsOn].consent().Faults && len(p.Faults) == 0 {
+		p.Missing = append(p.Missing, fmt.Sprintf("no fault fits into a load phase of %s, so the verdict can't be a pass; make the plan longer, or the schedule's first and every shorter", a.plan.Load()))
+	}
 	for _, j := range a.janitor {
 		if a.targets[j.Target].consent().Purge {
 			p.Purges = append(p.Purges, PreviewPurge{j.Target, j.Keep, j.First, j.Every})

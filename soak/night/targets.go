@@ -2,6 +2,8 @@ package night
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -66,7 +68,7 @@ func (t *targetSpec) validate() (ps config.Problems) {
 	if t.System != "zookeeper" {
 		ps = append(ps, t.place("system").Problemf("system must be zookeeper, the only one this build knows"))
 	}
-	if !strings.HasPrefix(t.Prefix, "/") || t.Prefix == "/" || strings.HasSuffix(t.Prefix, "/") {
+	if !strings.HasPrefix(t.Prefix, "/") || t.Prefix == "/" || path.Clean(t.Prefix) != t.Prefix {
 		ps = append(ps, t.place("prefix").Problemf("prefix must be a path below the root, as in /nightshift"))
 	}
 	if t.isLab() == (len(t.Servers) > 0) {
@@ -87,8 +89,8 @@ func (t *targetSpec) validate() (ps config.Problems) {
 	}
 	known := map[string]bool{}
 	for _, s := range t.Servers {
-		if !strings.Contains(s, ":") {
-			ps = append(ps, t.place("servers").Problemf("%q has no port; write it as host:2181", s))
+		if h, p := host(s), port(s); h == s || h == "" || strings.ContainsAny(h, " \t/") || p < 1 || p > 65535 {
+			ps = append(ps, t.place("servers").Problemf("%q is not the address of a server; write it as host:2181", s))
 		}
 		known[s] = true
 	}
@@ -99,6 +101,25 @@ func (t *targetSpec) validate() (ps config.Problems) {
 	}
 	return ps
 }
+
+// stranger says which of the words or ids of nodes, as the faults name them, can't be one of this target.
+func (t *targetSpec) stranger(words string) string {
+	ids := make([]string, 0, len(t.Servers))
+	for _, n := range t.nodes() {
+		ids = append(ids, n.ID)
+	}
+	for i := range t.spec.Nodes {
+		ids = append(ids, fmt.Sprintf("n%d", i+1))
+	}
+	for w := range strings.SplitSeq(words, ",") {
+		if w = strings.TrimSpace(w); !slices.Contains(ids, w) && (w != words || !slices.Contains(roleWords, w)) {
+			return fmt.Sprintf("no node is called %q; write %s, or ids of %s", w, strings.Join(roleWords, ", "), strings.Join(ids, ", "))
+		}
+	}
+	return ""
+}
+
+var roleWords = []string{"leader", "follower", "any", "all"}
 
 func (t *targetSpec) place(key string) config.Node {
 	if f := t.at.Field(key); !f.IsZero() {
