@@ -9,7 +9,7 @@ import (
 func (d *door) checkCommand() *cli.Command {
 	return command(&cli.Command{
 		Name: "check", Usage: "validate a plan and show all that it would do; starts nothing", ArgsUsage: "PLAN",
-		Flags:  append(planFlags(), jsonFlag(), &cli.BoolFlag{Name: "yaml", Usage: "print the plan as it would run"}),
+		Flags:  append(planFlags(), jsonFlag(), &cli.BoolFlag{Name: "yaml", Usage: "print the plan as it would run", DisableDefaultText: true}),
 		Action: d.check,
 	})
 }
@@ -19,7 +19,11 @@ func (d *door) check(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := night.Check(c.Context, planOptions(c, args[0]))
+	o, err := planOptions(c, args[0])
+	if err != nil {
+		return err
+	}
+	p, err := night.Check(c.Context, o)
 	if err != nil {
 		return err
 	}

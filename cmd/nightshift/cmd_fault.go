@@ -16,8 +16,8 @@ func (d *door) faultCommand() *cli.Command {
 			{Name: "list", Usage: "list the kinds of faults and whether they can run here", Flags: []cli.Flag{jsonFlag()}, Action: d.faultList},
 			{Name: "inject", Usage: "inject one fault, hold it, undo it, and prove both", ArgsUsage: "KIND",
 				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "target", Required: true, Usage: "all servers of the ensemble: zookeeper=host:2181,host:2181"},
-					&cli.StringFlag{Name: "node", Required: true, Usage: "leader, follower, n1 (the first of --target), or an address"},
+					&cli.StringFlag{Name: "target", Usage: "all servers of the ensemble: zookeeper=host:2181,host:2181"},
+					&cli.StringFlag{Name: "node", Usage: "leader, follower, n1 (the first of --target), or an address"},
 					&cli.DurationFlag{Name: "hold", Value: 5 * time.Second, Usage: "how long it stays in effect"},
 					&cli.DurationFlag{Name: "within", Value: 30 * time.Second, Usage: "limit for healing"}, jsonFlag(),
 				}, Action: d.faultInject},
@@ -51,12 +51,18 @@ func (d *door) faultInject(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.String("target") == "" || c.String("node") == "" {
+		return usagef("fault inject needs --target and --node, so that it can't hit what you did not mean; %s", seeHelp(c))
+	}
 	o := night.InjectOptions{Kind: args[0], Target: c.String("target"), Node: c.String("node"), Hold: c.Duration("hold"), Limit: c.Duration("within")}
-	f, err := night.Inject(d.soft, o, d.err)
+	f, err := night.Inject(c.Context, o, d.err)
 	if c.Bool("json") && f.ID != "" {
 		if jerr := d.printJSON(f); err == nil {
 			err = jerr
 		}
+	}
+	if f.Error != "" && err != nil {
+		return failure{err}
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 
 func (d *door) janitorCommand() *cli.Command {
 	logDir := &cli.StringFlag{Name: "log-dir", Usage: "the server's dataLogDir, when it lies apart"}
-	keep := &cli.IntFlag{Name: "keep", Usage: "whole snapshots to keep, at least 1"}
+	keep := &cli.IntFlag{Name: "keep", Usage: "whole snapshots to keep, at least 1", DefaultText: "none: say how many"}
 	return command(&cli.Command{
 		Name: "janitor", Usage: "clean a ZooKeeper data directory without losing what recovery needs",
 		Description: "DIR is the server's dataDir, the directory that holds version-2.",
@@ -32,17 +32,13 @@ func (d *door) janitorCommand() *cli.Command {
 // exitRefused is the janitor's own no: not sure, or not restorable.
 const exitRefused = exitFail
 
-// home opens the directories of a command. Wrong use is usage.
+// home opens the directories of a command.
 func home(c *cli.Context) (*janitor.Home, error) {
 	args, err := arguments(c, 1, 1, "a DIR")
 	if err != nil {
 		return nil, err
 	}
-	h, err := janitor.Open(args[0], c.String("log-dir"))
-	if errors.Is(err, janitor.ErrWrongUse) {
-		return nil, usageError{err.Error()}
-	}
-	return h, err
+	return janitor.Open(args[0], c.String("log-dir"))
 }
 
 func (d *door) clean(c *cli.Context, apply bool) (err error) {
@@ -63,29 +59,36 @@ func (d *door) clean(c *cli.Context, apply bool) (err error) {
 		return err
 	}
 	if c.Bool("json") {
-		err = d.printJSON(plan)
-	} else {
-		err = showPlan(d.out, plan)
+		return d.cleanJSON(c.Context, plan, h, apply)
 	}
-	if err != nil {
-		return err
+	if err = showPlan(d.out, plan); err != nil || !apply || plan.Refused != "" {
+		return errors.Join(err, d.refused(plan))
 	}
-	if plan.Refused != "" {
-		fmt.Fprintf(d.err, "nightshift: nothing is deleted: %s\n", plan.Refused)
-		return codeError(exitRefused)
-	}
-	if !apply {
-		return nil
-	}
-	return d.apply(c.Context, c.Bool("json"), plan, h)
+	res, err := plan.Apply(c.Context, h, janitor.Pace{})
+	fmt.Fprintf(d.out, "removed %d files, %s freed\n", len(res.Removed), size(res.Freed))
+	return err
 }
 
-func (d *door) apply(ctx context.Context, quiet bool, plan janitor.Plan, h *janitor.Home) error {
-	res, err := plan.Apply(ctx, h, janitor.Pace{})
-	if !quiet {
-		fmt.Fprintf(d.out, "removed %d files, %s freed\n", len(res.Removed), size(res.Freed))
+// cleanJSON prints the plan, or when it is applied the plan and what was done of it.
+func (d *door) cleanJSON(ctx context.Context, plan janitor.Plan, h *janitor.Home, apply bool) error {
+	if !apply {
+		return errors.Join(d.printJSON(plan), d.refused(plan))
 	}
-	return err
+	var res janitor.Result
+	var err error
+	if plan.Refused == "" {
+		res, err = plan.Apply(ctx, h, janitor.Pace{})
+	}
+	return errors.Join(err, d.printJSON(map[string]any{"plan": plan, "result": res}), d.refused(plan))
+}
+
+// refused says on the side why a plan deletes nothing, also where the plan itself goes to a script.
+func (d *door) refused(plan janitor.Plan) error {
+	if plan.Refused == "" {
+		return nil
+	}
+	fmt.Fprintf(d.err, "nightshift: nothing is deleted: %s\n", plan.Refused)
+	return codeError(exitRefused)
 }
 
 func showPlan(w io.Writer, p janitor.Plan) error {

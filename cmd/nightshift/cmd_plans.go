@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -9,13 +8,8 @@ import (
 	"nightshift/soak/night"
 )
 
-func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "print JSON"} }
-
-// printJSON is the form of every listing for scripts.
-func (d *door) printJSON(v any) error {
-	e := json.NewEncoder(d.out)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON", DisableDefaultText: true}
 }
 
 func (d *door) plansCommand() *cli.Command {

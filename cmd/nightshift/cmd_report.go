@@ -12,7 +12,7 @@ import (
 func (d *door) reportCommand() *cli.Command {
 	return command(&cli.Command{
 		Name: "report", Usage: "judge a run again and show it; also one that is running or was killed", ArgsUsage: "RUN",
-		Flags:  []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "exit-code", Usage: "make the verdict the exit code: 0 pass, 3 fail, 4 inconclusive, 6 aborted"}},
+		Flags:  []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "exit-code", Usage: "make the verdict the exit code: 0 pass, 3 fail, 4 inconclusive, 6 aborted", DisableDefaultText: true}},
 		Action: d.report,
 	})
 }

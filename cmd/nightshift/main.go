@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
+	"nightshift/janitor"
 	"nightshift/soak/night"
 )
 
@@ -39,7 +41,7 @@ func signals() (soft, hard context.Context, stop func()) {
 	return soft, hard, func() { signal.Stop(ch); cancelSoft(); cancelHard() }
 }
 
-// Exit codes, the same for every command. Verdicts of a run come as a verdictError.
+// Exit codes, the same for every command.
 const (
 	exitPass         = 0
 	exitInternal     = 1
@@ -62,19 +64,38 @@ type codeError int
 
 func (e codeError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
+// failure is an error that says no to what was asked: not done, and nothing is wrong with nightshift or its use.
+type failure struct{ error }
+
+func (e failure) Unwrap() error { return e.error }
+
+// told says that there is nothing left to say of an error: its text has been shown.
+func told(err error) bool {
+	switch e := err.(type) { //nolint:errorlint // it looks at each part, not for any
+	case nil, codeError:
+		return true
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(part error) bool { return !told(part) })
+	}
+	return false
+}
+
 // exitCode is the one place where errors become exit codes.
 func exitCode(err error) int {
 	var code codeError
 	var usage usageError
+	var fail failure
 	switch {
 	case err == nil:
 		return exitPass
 	case errors.As(err, &code):
 		return int(code)
-	case errors.As(err, &usage), errors.Is(err, night.ErrUsage):
+	case errors.As(err, &usage), errors.Is(err, night.ErrUsage), errors.Is(err, janitor.ErrWrongUse):
 		return exitUsage
-	case errors.Is(err, night.ErrUnavailable):
+	case errors.Is(err, night.ErrUnavailable), errors.Is(err, janitor.ErrLocked):
 		return exitUnavailable
+	case errors.As(err, &fail), errors.Is(err, janitor.ErrChanged):
+		return exitFail
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}

@@ -30,7 +30,7 @@ func (r Report) Text(w io.Writer) error {
 
 func head(p *page) {
 	a := p.r.Analysis
-	p.printf("%s\n", strings.ToUpper(p.r.Verdict.Line()))
+	p.printf("%s\n", list(", ", strings.ToUpper(string(p.r.Verdict.Verdict)), p.r.Verdict.Qualifier))
 	load := "no load"
 	if a.Load.Len() > 0 {
 		load = whole(a.Load.Len()) + " of load"

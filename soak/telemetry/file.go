@@ -181,7 +181,7 @@ func anyValue(v attribute.Value) map[string]any {
 		}
 		return map[string]any{"arrayValue": map[string]any{"values": values}}
 	}
-	return map[string]any{"stringValue": v.Emit()}
+	return map[string]any{"stringValue": v.String()}
 }
 
 // double writes what JSON has no number for as the protocol's JSON mapping does.
