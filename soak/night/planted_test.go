@@ -129,6 +129,29 @@ func TestPlantedDeadServer(t *testing.T) {
 	wantVerdict(t, rep, verdict.Fail, "n2 (")
 }
 
+// TestPlantedOutage: the whole ensemble is away for a while and comes back by itself, with nothing lost.
+func TestPlantedOutage(t *testing.T) {
+	const calm = "mix=[{kind: pause, nodes: follower, hold: 3s, optional: true}]"
+	outage := func(long time.Duration) func(*stubWard) {
+		return func(w *stubWard) {
+			w.later = func(ctx context.Context) {
+				if !wait(ctx, 2*time.Minute) {
+					return
+				}
+				for id := 1; id <= 3; id++ {
+					_ = w.e.Stop(id) // what it does not do shows below
+				}
+				wait(ctx, long)
+				for id := 1; id <= 3; id++ {
+					_ = w.e.Start(id)
+				}
+			}
+		}
+	}
+	wantVerdict(t, planted(t, outage(10*time.Second), shortNight, calm), verdict.Pass, "")
+	wantVerdict(t, planted(t, outage(90*time.Second), shortNight, calm), verdict.Inconclusive, "load-gap")
+}
+
 // TestPlantedSlowAnswer: servers that need a while to serve again after the restart did not fail it.
 func TestPlantedSlowAnswer(t *testing.T) {
 	rep := planted(t, func(w *stubWard) { w.slow = true }, shortNight)

@@ -17,7 +17,7 @@ import (
 const FileName = "record.db"
 
 const (
-	queueLen    = 4096
+	queueLen    = 1 << 15     // half a minute of a busy run: so long a slow disk holds up nobody
 	batchLen    = 16384       // events held back for the next commit, at most
 	commitEvery = time.Second // so much is lost at most when the process is killed
 
