@@ -76,10 +76,7 @@ func Check(ctx context.Context, o Options) (Preview, error) {
 		return Preview{}, err
 	}
 	p := Preview{Plan: a.plan.Name, Seed: uint64(a.plan.Seed), For: a.plan.For, Warmup: a.plan.Warmup, YAML: a.plan.Root.String(),
-		Left: a.left(), Probes: a.probes}
-	if a.plan.Probes.IsZero() {
-		p.Probes = probes.Default()
-	}
+		Left: a.left(), Probes: a.probeSpecs()}
 	for _, name := range a.order {
 		t := a.targets[name]
 		pt := PreviewTarget{Name: name, System: t.System, Lab: t.isLab(), Servers: t.Servers, Nodes: len(t.Servers), Prefix: t.Prefix}

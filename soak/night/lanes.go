@@ -107,11 +107,24 @@ func (s *shift) lookups() map[string]target.Lookup {
 	return m
 }
 
-func (s *shift) probeLanes() ([]soak.Lane, error) {
-	specs := s.probes
-	if s.plan.Probes.IsZero() {
-		specs = probes.Default()
+// probeSpecs are the probes of the plan. Where it names none all run; on servers of our own each of them has what it
+// needs, so one that sees nothing is a hole in the evidence.
+func (a *assembly) probeSpecs() []probes.Spec {
+	if !a.plan.Probes.IsZero() {
+		return a.probes
 	}
+	specs := probes.Default()
+	if slices.ContainsFunc(a.order, func(name string) bool { return !a.targets[name].isLab() }) {
+		return specs
+	}
+	for i := range specs {
+		specs[i].Optional = false
+	}
+	return specs
+}
+
+func (s *shift) probeLanes() ([]soak.Lane, error) {
+	specs := s.probeSpecs()
 	if s.o.double != nil {
 		specs = slices.DeleteFunc(specs, func(p probes.Spec) bool { return !s.o.double.probes[p.Kind] })
 	}
