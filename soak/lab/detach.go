@@ -44,7 +44,7 @@ func Detach(ctx context.Context, s Spec) (target.Cluster, error) {
 		return target.Cluster{}, &Error{Op: "make lab directory", Path: s.Dir, Err: err}
 	}
 	if st, err := readState(s.Dir); err == nil && !st.Down && st.Owner.Alive() {
-		return target.Cluster{}, &Error{Op: "start lab", Path: s.Dir, Err: fmt.Errorf("a lab runs there already, owned by process %d", st.Owner.Pid), Hint: "nightshift lab down"}
+		return target.Cluster{}, &Error{Op: "start lab", Path: s.Dir, Err: fmt.Errorf("a lab runs there already, owned by process %d", st.Owner.Pid), Hint: command("down", s.Dir)}
 	}
 	s.Detached = true
 	if err := writeJSON(specPath(s.Dir), s); err != nil {
@@ -184,7 +184,7 @@ func Status(ctx context.Context, dir string) (target.Cluster, error) {
 	}
 	a, err := target.Ask(ctx, st.Socket, target.Request{Op: "status"})
 	if err != nil {
-		return a.Cluster, &Error{Op: "ask lab", Path: st.Socket, Err: err, Hint: "nightshift lab down"}
+		return a.Cluster, &Error{Op: "ask lab", Path: st.Socket, Err: err, Hint: command("down", dir)}
 	}
 	return a.Cluster, nil
 }
@@ -225,7 +225,7 @@ func running(dir string) (state, error) {
 		err = errors.New("no lab there")
 	}
 	if err != nil {
-		return state{}, &Error{Op: "find lab", Path: dir, Err: err, Hint: "nightshift lab up --detach"}
+		return state{}, &Error{Op: "find lab", Path: dir, Err: err, Hint: command("up --detach", dir)}
 	}
 	return st, nil
 }

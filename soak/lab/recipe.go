@@ -12,7 +12,7 @@ import (
 type recipe struct {
 	versions  []string                        // tested, the default first
 	artifacts func(version string) []artifact // what Maven has to bring; their dependencies follow by themselves
-	reserved  func(key string) string         // why a setting is the lab's own; empty when the plan may set it
+	refused   func(key, value string) string  // why a setting can't be given; empty when the plan may set it
 	ports     []string                        // names of the ports of a node; the first is the clients'
 	dirs      func(s Spec, id string) (data, logs string)
 	files     func(s Spec, n *node, all []*node) map[string][]byte // written at each start, by absolute path

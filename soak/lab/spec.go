@@ -147,7 +147,7 @@ func (s Spec) wrong() []fault {
 		}
 	}
 	for _, key := range sortedKeys(s.Settings) {
-		if why := r.reserved(key); why != "" {
+		if why := r.refused(key, s.Settings[key]); why != "" {
 			add(why, "settings", key)
 		}
 		if strings.ContainsAny(key+s.Settings[key], "\r\n\x00") {
@@ -208,6 +208,19 @@ func (s Spec) label() string {
 		}
 	}
 	return strings.Join(parts, "-")
+}
+
+// command is the one that does verb to the lab in dir and to no other: labs are known by name where the user gave no
+// directory.
+func command(verb, dir string) string {
+	name := filepath.Base(dir)
+	switch own, err := DefaultDir(name); {
+	case err != nil || own != dir:
+		return "nightshift lab " + verb + " --dir " + dir
+	case name != "lab":
+		return "nightshift lab " + verb + " --name " + name
+	}
+	return "nightshift lab " + verb
 }
 
 // DefaultDir is the directory of the lab called name when the user gives none: in the user's state directory.

@@ -113,3 +113,20 @@ func TestSupported(t *testing.T) {
 		t.Errorf("etcd: %v", got)
 	}
 }
+
+func TestHintsNameTheirLab(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", home)
+	for dir, want := range map[string]string{
+		home + "/nightshift/lab/lab": "nightshift lab down",
+		home + "/nightshift/lab/two": "nightshift lab down --name two",
+		"/srv/two":                   "nightshift lab down --dir /srv/two",
+	} {
+		if got := command("down", dir); got != want {
+			t.Errorf("%s: %s, want %s", dir, got, want)
+		}
+	}
+	if _, err := Status(t.Context(), home+"/nightshift/lab/two"); err == nil || !strings.Contains(err.Error(), "lab up --detach --name two") {
+		t.Errorf("status of no lab: %v", err)
+	}
+}

@@ -83,7 +83,7 @@ func RemoveLeftovers(dir string) ([]string, error) {
 		return nil, nil
 	}
 	if st.Owner.Alive() {
-		return nil, fmt.Errorf("remove leftovers of %s: its owner, process %d, is alive; end it with: nightshift lab down", dir, st.Owner.Pid)
+		return nil, fmt.Errorf("remove leftovers of %s: its owner, process %d, is alive; end it with: %s", dir, st.Owner.Pid, command("down", dir))
 	}
 	for _, n := range st.Nodes {
 		if n.Proc.Alive() {

@@ -36,7 +36,7 @@ func bring(ctx context.Context, s Spec, r recipe, j java, jars string) (*Lab, er
 	}
 	unlock, err := tryLock(filepath.Join(s.Dir, "lock"))
 	if err != nil {
-		return nil, &Error{Op: "lock lab directory", Path: s.Dir, Err: err, Hint: "nightshift lab down, or another directory: a lab runs there already"}
+		return nil, &Error{Op: "lock lab directory", Path: s.Dir, Err: err, Hint: command("down", s.Dir) + ", or another directory: a lab runs there already"}
 	}
 	l := &Lab{spec: s, recipe: r, java: j, jars: jars, unlock: unlock, ports: &ports{}, asked: make(chan struct{})}
 	if err := l.up(ctx); err != nil {

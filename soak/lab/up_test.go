@@ -22,7 +22,7 @@ func shell(dir, script string) recipe {
 	return recipe{
 		versions:  []string{"1"},
 		artifacts: func(string) []artifact { return nil },
-		reserved:  func(string) string { return "" },
+		refused:   func(_, _ string) string { return "" },
 		ports:     []string{"client"},
 		dirs:      func(s Spec, id string) (string, string) { d := s.dataDir(id); return d, d },
 		files:     func(Spec, *node, []*node) map[string][]byte { return nil },

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"nightshift/soak/config"
 	"nightshift/soak/target"
 )
 
@@ -30,12 +31,12 @@ func zookeeper() recipe {
 				{"ch.qos.logback", "logback-classic", "1.3.15"},
 			}
 		},
-		reserved: zookeeperReserved,
-		ports:    []string{"client", "quorum", "election", "admin"},
-		dirs:     zookeeperDirs,
-		files:    zookeeperFiles,
-		launch:   zookeeperLaunch,
-		ready:    zookeeperReady,
+		refused: zookeeperRefused,
+		ports:   []string{"client", "quorum", "election", "admin"},
+		dirs:    zookeeperDirs,
+		files:   zookeeperFiles,
+		launch:  zookeeperLaunch,
+		ready:   zookeeperReady,
 	}
 }
 
@@ -51,8 +52,9 @@ var zookeeperDefaults = [][2]string{
 	{"admin.enableServer", "false"},
 }
 
-// zookeeperReserved says why a setting can't be given: addresses and directories are the lab's.
-func zookeeperReserved(key string) string {
+// zookeeperRefused says why a setting can't be given: addresses and directories are the lab's, and a server takes its
+// default without a word for a property that it can't read or does not know, so that the run would be another one.
+func zookeeperRefused(key, value string) string {
 	switch key {
 	case "dataLogDir":
 		return "the lab chooses dataLogDir; write `split: true` to have it apart from dataDir"
@@ -65,7 +67,25 @@ func zookeeperReserved(key string) string {
 	if strings.HasPrefix(key, "server.") || key == "version" {
 		return fmt.Sprintf("the lab chooses %s itself", key)
 	}
+	if slices.Contains(zookeeperNumbers, key) {
+		if _, err := strconv.ParseInt(value, 10, 64); err != nil {
+			return fmt.Sprintf("%s=%q: it takes a whole number", key, value)
+		}
+		return ""
+	}
+	known := slices.Concat(zookeeperNumbers, zookeeperConfigKeys, zookeeperBareProperties)
+	if near := config.Nearest(key, known); near != "" && !slices.Contains(known, key) {
+		return fmt.Sprintf("%s is no setting that is known here; did you mean %s? If not, write it as zookeeper.%s", key, near, key)
+	}
 	return ""
+}
+
+// zookeeperNumbers are settings that take a whole number (3.9). The server reads the properties among them with
+// Java's Integer.getInteger and Long.getLong, which fall back in silence.
+var zookeeperNumbers = []string{
+	"autopurge.purgeInterval", "autopurge.snapRetainCount", "commitLogCount", "fsync.warningthresholdms", "globalOutstandingLimit",
+	"initLimit", "jute.maxbuffer", "maxClientCnxns", "maxCnxns", "maxSessionTimeout", "minSessionTimeout", "preAllocSize",
+	"snapCount", "snapSizeLimitInKb", "syncLimit", "tickTime",
 }
 
 func zookeeperDirs(s Spec, id string) (data, logs string) {

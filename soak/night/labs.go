@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"nightshift/soak/config"
@@ -30,17 +31,17 @@ func (o LabOptions) spec() (lab.Spec, error) {
 	if o.Version != "" {
 		sets = append(sets, "version="+o.Version)
 	}
-	if len(o.Set) > 0 {
-		sets = append(sets, "settings={}")
-	}
-	for _, s := range o.Set {
-		sets = append(sets, "settings."+s)
-	}
-	for _, s := range sets {
-		path, value, ok := strings.Cut(s, "=")
+	settings := make([]string, len(o.Set)) // as one mapping: the names of settings have dots
+	for i, s := range o.Set {
+		key, value, ok := strings.Cut(s, "=")
 		if !ok {
-			return lab.Spec{}, usagef("--set %s: write it as snapCount=1000", strings.TrimPrefix(s, "settings."))
+			return lab.Spec{}, usagef("--set %s: write it as snapCount=1000", s)
 		}
+		settings[i] = fmt.Sprintf("%q: %q", key, value)
+	}
+	sets = append(sets, "settings={"+strings.Join(settings, ", ")+"}")
+	for _, s := range sets {
+		path, value, _ := strings.Cut(s, "=")
 		if err := node.Set(path, value); err != nil {
 			return lab.Spec{}, usagef("%w", err)
 		}
@@ -49,11 +50,9 @@ func (o LabOptions) spec() (lab.Spec, error) {
 	if err := ps.Err(); err != nil {
 		return lab.Spec{}, usagef("lab: %w", err)
 	}
-	spec.Name, spec.Dir = o.Name, o.Dir
 	var err error
-	if spec.Dir == "" {
-		spec.Dir, err = lab.DefaultDir(o.Name)
-	}
+	spec.Name = o.Name
+	spec.Dir, err = labDir(o.Name, o.Dir)
 	return spec, err
 }
 
@@ -111,7 +110,12 @@ func LabStatus(ctx context.Context, name, dir string) (target.Cluster, error) {
 // LabSupervise is the body of the hidden command that owns a detached lab.
 func LabSupervise(ctx context.Context, dir string) error { return sorted(lab.Supervise(ctx, dir)) }
 
+var labName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
 func labDir(name, dir string) (string, error) {
+	if !labName.MatchString(name) {
+		return "", usagef("--name %q: letters, digits, - and _, please: it becomes the name of a directory", name)
+	}
 	if dir != "" {
 		return dir, nil
 	}
