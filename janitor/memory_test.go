@@ -45,10 +45,6 @@ func (m *memory) grow(name string, b []byte) {
 	m.files[name] = f
 }
 
-func (m *memory) clone() *memory {
-	return &memory{files: maps.Clone(m.files), split: m.split, next: m.next}
-}
-
 func (m *memory) entry(name string) Entry {
 	f := m.files[name]
 	e := Entry{Name: name, Path: "mem/" + name, Mode: f.mode, Size: int64(len(f.data)), Allocated: int64(len(f.data)+4095) &^ 4095, ModTime: f.time, Inode: f.inode}

@@ -122,7 +122,7 @@ func read(ctx context.Context, dir Dir, f *File) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, rc.Close()) }()
-	r := &reader{ctx: ctx, r: rc}
+	r := &reader{over: ctx.Err, r: rc}
 	switch f.Kind {
 	case zookeeper.Snapshot:
 		var s zookeeper.SnapshotFile
@@ -149,18 +149,18 @@ func vanished(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.
 
 // reader ends with its ctx and remembers a failed read.
 type reader struct {
-	ctx context.Context
-	r   io.Reader
-	err error
+	over func() error // of its ctx
+	r    io.Reader
+	err  error
 }
 
 func (r *reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
+	if err := r.over(); err != nil {
 		r.err = err
 		return 0, err
 	}
 	n, err := r.r.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err
 	}
 	return n, err

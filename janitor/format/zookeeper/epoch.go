@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,7 +16,7 @@ const maxEpochFile = 64
 // refuses to start on a file for which this gives an error.
 func ReadEpoch(r io.Reader) (int64, error) {
 	line, err := bufio.NewReader(io.LimitReader(r, maxEpochFile)).ReadString('\n')
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, fmt.Errorf("read epoch: %w", err)
 	}
 	v, err := strconv.ParseInt(strings.TrimRight(line, "\r\n"), 10, 64)

@@ -80,7 +80,7 @@ func (s *snappyReader) block() error {
 
 // noEOF keeps a cut stream from looking like its end.
 func noEOF(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return errors.New("unexpected end")
 	}
 	return err

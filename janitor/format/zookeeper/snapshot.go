@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -64,7 +65,7 @@ func ReadSnapshot(name string, r io.Reader) (SnapshotFile, error) {
 		return s, fmt.Errorf("read snapshot: %w", src.err)
 	}
 	switch {
-	case err == io.EOF: // nothing to unpack at all
+	case errors.Is(err, io.EOF): // nothing to unpack at all
 		s.Reason = "empty"
 	case err != nil:
 		s.Reason = "does not unpack: " + err.Error()

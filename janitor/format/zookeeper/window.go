@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"errors"
 	"hash"
 	"hash/adler32"
 	"io"
@@ -34,7 +35,7 @@ func (w *window) offset() int64 { return w.base + int64(w.pos) }
 
 // readErr is the failure of the source, nil for a plain end. Packed content that breaks off is a failure.
 func (w *window) readErr() error {
-	if w.err == io.EOF {
+	if errors.Is(w.err, io.EOF) {
 		return nil
 	}
 	return w.err

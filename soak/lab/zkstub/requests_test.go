@@ -1,6 +1,7 @@
 package zkstub_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -40,7 +41,7 @@ func TestMulti(t *testing.T) {
 			&zk.SetDataRequest{Path: "/m", Data: []byte("no"), Version: -1},
 			&zk.DeleteRequest{Path: "/m/a", Version: 7},
 		)
-		if err != zk.ErrBadVersion || len(res) != 3 {
+		if !errors.Is(err, zk.ErrBadVersion) || len(res) != 3 {
 			t.Errorf("%+v, %v", res, err)
 		}
 		names, st, err := c.Children("/m")
@@ -72,7 +73,7 @@ func TestChildrenAndACL(t *testing.T) {
 		if ev := <-watch; ev.Type != zk.EventNodeChildrenChanged || ev.Path != "/" {
 			t.Errorf("event %+v", ev)
 		}
-		if _, err := c.Create("/kid/grandkid", nil, 0, acl); err != zk.ErrNoChildrenForEphemerals {
+		if _, err := c.Create("/kid/grandkid", nil, 0, acl); !errors.Is(err, zk.ErrNoChildrenForEphemerals) {
 			t.Errorf("child of an ephemeral node: %v", err)
 		}
 		if got, _, err := c.GetACL("/kid"); err != nil || len(got) != 1 || got[0] != acl[0] {
