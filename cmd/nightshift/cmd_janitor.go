@@ -69,7 +69,7 @@ func (d *door) clean(c *cli.Context, apply bool) (err error) {
 	return err
 }
 
-// cleanJSON prints the plan, or when it is applied the plan and what was done of it.
+// cleanJSON prints the plan, or when it is applied what became of it, in the same shape.
 func (d *door) cleanJSON(ctx context.Context, plan janitor.Plan, h *janitor.Home, apply bool) error {
 	if !apply {
 		return errors.Join(d.printJSON(plan), d.refused(plan))
@@ -79,7 +79,26 @@ func (d *door) cleanJSON(ctx context.Context, plan janitor.Plan, h *janitor.Home
 	if plan.Refused == "" {
 		res, err = plan.Apply(ctx, h, janitor.Pace{})
 	}
-	return errors.Join(err, d.printJSON(map[string]any{"plan": plan, "result": res}), d.refused(plan))
+	return errors.Join(err, d.printJSON(applied(plan, res)), d.refused(plan))
+}
+
+// applied is the plan as it was carried out: what was not removed after all is kept.
+func applied(plan janitor.Plan, res janitor.Result) janitor.Plan {
+	settled := map[string]bool{}
+	for _, it := range res.Removed {
+		settled[it.Path] = true
+	}
+	for _, path := range res.Gone {
+		settled[path] = true // somebody else was faster
+	}
+	for _, it := range plan.Remove {
+		if !settled[it.Path] {
+			it.Reason = "not removed: stopped before; " + it.Reason
+			plan.Keep = append(plan.Keep, it)
+		}
+	}
+	plan.Remove, plan.Freed = res.Removed, res.Freed
+	return plan
 }
 
 // refused says on the side why a plan deletes nothing, also where the plan itself goes to a script.

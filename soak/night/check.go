@@ -2,13 +2,13 @@ package night
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"nightshift/faults"
-	"nightshift/probes"
 	"nightshift/soak/lab"
 )
 
@@ -16,16 +16,32 @@ import (
 type Preview struct {
 	Plan      string          `json:"plan"`
 	Seed      uint64          `json:"seed"`
-	For       time.Duration   `json:"for"`
-	Warmup    time.Duration   `json:"warmup"`
+	For       Seconds         `json:"for"`
+	Warmup    Seconds         `json:"warmup"`
 	Targets   []PreviewTarget `json:"targets"`
 	Workloads []PreviewLoad   `json:"workloads"`
 	Faults    []PreviewFault  `json:"faults"`
-	Probes    []probes.Spec   `json:"probes"`
+	Probes    []PreviewProbe  `json:"probes"`
 	Purges    []PreviewPurge  `json:"purges"`
 	Left      []string        `json:"left_out"` // for want of consent
 	Missing   []string        `json:"missing"`  // what would stop the run here
 	YAML      string          `json:"-"`
+}
+
+// Seconds is a duration that JSON has in seconds, as in reports.
+type Seconds time.Duration
+
+// MarshalJSON writes seconds.
+func (s Seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
+
+func (s Seconds) String() string { return time.Duration(s).String() }
+
+// PreviewProbe is a probe that would run.
+type PreviewProbe struct {
+	Kind     string  `json:"kind"`
+	Target   string  `json:"target,omitempty"`
+	Every    Seconds `json:"every"`
+	Optional bool    `json:"optional"`
 }
 
 // PreviewTarget is a cluster that would be used.
@@ -51,19 +67,19 @@ type PreviewLoad struct {
 
 // PreviewFault is a fault that would be injected, with how it is undone.
 type PreviewFault struct {
-	At   time.Duration `json:"at"` // into the load phase
-	Kind string        `json:"kind"`
-	On   string        `json:"nodes"`
-	Hold time.Duration `json:"hold"`
-	Doc  string        `json:"doc"`
+	At   Seconds `json:"at"` // into the load phase
+	Kind string  `json:"kind"`
+	On   string  `json:"nodes"`
+	Hold Seconds `json:"hold"`
+	Doc  string  `json:"doc"`
 }
 
 // PreviewPurge is a lane of the janitor that would run.
 type PreviewPurge struct {
-	Target string        `json:"target"`
-	Keep   int           `json:"keep"`
-	First  time.Duration `json:"first"`
-	Every  time.Duration `json:"every"`
+	Target string  `json:"target"`
+	Keep   int     `json:"keep"`
+	First  Seconds `json:"first"`
+	Every  Seconds `json:"every"`
 }
 
 // Check validates a plan and says what it would do. It starts nothing and reaches no server.
@@ -75,8 +91,11 @@ func Check(ctx context.Context, o Options) (Preview, error) {
 	if err := a.consented(); err != nil {
 		return Preview{}, err
 	}
-	p := Preview{Plan: a.plan.Name, Seed: uint64(a.plan.Seed), For: a.plan.For, Warmup: a.plan.Warmup, YAML: a.plan.Root.String(),
-		Left: a.left(), Probes: a.probeSpecs()}
+	p := Preview{Plan: a.plan.Name, Seed: uint64(a.plan.Seed), For: Seconds(a.plan.For), Warmup: Seconds(a.plan.Warmup), YAML: a.plan.Root.String(),
+		Left: a.left()}
+	for _, spec := range a.probeSpecs() {
+		p.Probes = append(p.Probes, PreviewProbe{spec.Kind, spec.Target, Seconds(spec.Every), spec.Optional})
+	}
 	for _, name := range a.order {
 		t := a.targets[name]
 		pt := PreviewTarget{Name: name, System: t.System, Lab: t.isLab(), Servers: t.Servers, Nodes: len(t.Servers), Prefix: t.Prefix}
@@ -98,7 +117,7 @@ func Check(ctx context.Context, o Options) (Preview, error) {
 	}
 	for _, j := range a.janitor {
 		if a.targets[j.Target].consent().Purge {
-			p.Purges = append(p.Purges, PreviewPurge{j.Target, j.Keep, j.First, j.Every})
+			p.Purges = append(p.Purges, PreviewPurge{j.Target, j.Keep, Seconds(j.First), Seconds(j.Every)})
 		}
 	}
 	return p, nil
@@ -116,7 +135,7 @@ func (a *assembly) faultPreview() []PreviewFault {
 		if k, err := faults.Find(it.Kind); err == nil {
 			doc = k.Doc
 		}
-		out = append(out, PreviewFault{At: f.At, Kind: it.Kind, On: it.Nodes, Hold: it.Hold, Doc: doc})
+		out = append(out, PreviewFault{At: Seconds(f.At), Kind: it.Kind, On: it.Nodes, Hold: Seconds(it.Hold), Doc: doc})
 	}
 	return out
 }
@@ -148,7 +167,7 @@ func (p Preview) Text(w io.Writer) error {
 			f("fault ... and %d more", len(p.Faults)-i)
 			break
 		}
-		f("fault at %s into the load: %s %s for %s  (%s)", x.At.Round(100*time.Millisecond), x.Kind, x.On, x.Hold, x.Doc)
+		f("fault at %s into the load: %s %s for %s  (%s)", time.Duration(x.At).Round(100*time.Millisecond), x.Kind, x.On, x.Hold, x.Doc)
 	}
 	for _, j := range p.Purges {
 		f("purge of %s: from %s into the load, every %s, keeps %d snapshots", j.Target, j.First, j.Every, j.Keep)
