@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"nightshift/soak/record"
+)
 
 // operations has the columns of the stress report this tool grew from: response is counted from the
 // intended start, the mean stands in RspTim.
@@ -17,6 +21,11 @@ func operations(p *page) {
 		"recentTPS>", "avgTPS>", "recentRspTim>", "avgRspTim>", "failTotal>", "inDoubt?>", "shed?>", "late?>"}, rows)
 	if len(rows) > 0 && odd == 0 {
 		p.printf("  none in doubt, shed or late\n")
+	}
+	for _, n := range a.Notes {
+		if n.Code == record.NoteClosedLoop {
+			p.printf("  %s: %s\n", n.Lane, n.Text)
+		}
 	}
 	if a.DiskPerOp > 0 {
 		p.printf("  disk: %.0f bytes on all nodes together per acknowledged operation\n", a.DiskPerOp)

@@ -285,3 +285,14 @@ func TestEveryWriteErrorIsSaid(t *testing.T) {
 		}
 	}
 }
+
+func TestClosedLoopIsSaid(t *testing.T) {
+	r := Report{Analysis: attribute.Analysis{
+		Operations: []attribute.Operation{{Workload: "w", Op: "create", Count: 1, OK: 1}},
+		Notes:      []record.Note{{Lane: "w", Level: "info", Code: record.NoteClosedLoop, Text: "closed loop: planted"}},
+	}}
+	var b strings.Builder
+	if err := r.Text(&b); err != nil || !strings.Contains(b.String(), "w: closed loop: planted") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
