@@ -30,8 +30,8 @@ public final class Loop {
         long cpu = os.getProcessCpuTime(), start = System.nanoTime();
         round(clients, updates, data);
         double took = (System.nanoTime() - start) / 1e9;
-        System.out.printf("Java        %8.0f updates/s  %7.1f us of processor time per update%n",
-                updates / took, (os.getProcessCpuTime() - cpu) / 1e3 / updates);
+        System.out.printf("Java        %8.0f updates/s  %7.1f ms of processor time per 1000 updates%n",
+                updates / took, (os.getProcessCpuTime() - cpu) / 1e6 / updates * 1e3);
         clients[0].delete("/loop-java", -1);
         for (ZooKeeper c : clients) c.close();
     }

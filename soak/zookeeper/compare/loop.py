@@ -1,6 +1,6 @@
 """The ephemeral loop in Python: SESSIONS kazoo clients, one thread each, create and delete until UPDATES are done.
 
-Prints updates a second and processor time per update of this process.
+Prints updates a second and processor time of this process per 1000 updates.
 """
 
 import os
@@ -34,7 +34,7 @@ for t in threads:
     t.join()
 took, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF)
 cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-print("kazoo       %8.0f updates/s  %7.1f us of processor time per update" % (updates / took, cpu / updates * 1e6))
+print("kazoo       %8.0f updates/s  %7.1f ms of processor time per 1000 updates" % (updates / took, cpu / updates * 1e3 * 1e3))
 clients[0].delete("/loop-py")
 for c in clients:
     c.stop()
