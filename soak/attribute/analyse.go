@@ -84,6 +84,7 @@ func (a *Analysis) explain(ctx context.Context, r *record.Reader, states []recor
 		return err
 	}
 	a.activity(t)
+	t.holdUps(a.Evidence)
 	a.Baselines = baselines(t, a)
 	bars := newBars(a.Baselines)
 	normal := newHistory(t, a, bars)

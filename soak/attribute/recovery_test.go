@@ -49,6 +49,11 @@ func TestRecovery(t *testing.T) {
 			f.To, f.Healed, f.Step = 0, false, record.StepFailed
 			return f
 		}()), func(r Recovery) bool { return r.Recovered == nil && r.Unjudged != "" && r.Detect != nil }},
+		{"slow only for nightshift's own hold-ups", build(40*sec, 44*sec).stall(40*sec, 42*sec).hiccups(44*sec, 70*sec, 200*ms, true), func(r Recovery) bool {
+			return near(r.Recovered, 4*sec, 0) && !r.Overdue
+		}},
+		{"slow for longer than the hold-ups", build(40*sec, 44*sec).stall(40*sec, 42*sec).hiccups(44*sec, 70*sec, 700*ms, true), func(r Recovery) bool { return r.Overdue }},
+		{"slow without a hold-up", build(40*sec, 44*sec).stall(40*sec, 42*sec).hiccups(44*sec, 70*sec, 200*ms, false), func(r Recovery) bool { return r.Overdue }},
 		{"skipped", (&story{end: 125 * sec}).add(record.Fault{Stamp: at(40 * sec), ID: "f1", Fault: "kill", Step: record.StepSkipped, Skipped: "no"}), func(r Recovery) bool {
 			return r.Recovered == nil && r.Detect == nil && r.Unjudged != "" && r.Reach == Span{}
 		}},

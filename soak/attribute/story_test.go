@@ -47,6 +47,17 @@ func (s *story) add(es ...record.Event) *story {
 	return s
 }
 
+// hiccups stalls the operations once a second for d; with held nightshift itself did not run for 200 ms of it.
+func (s *story) hiccups(from, to, d time.Duration, held bool) *story {
+	for t := from + 100*ms; t < to; t += sec {
+		s.stall(t, t+d)
+		if held {
+			s.add(evidence(record.ClassTester, "", t, t+200*ms))
+		}
+	}
+	return s
+}
+
 // fault is one that bit and healed.
 func fault(id, kind, node, role string, from, to time.Duration) record.Fault {
 	return record.Fault{Stamp: record.Stamp{At: to}, ID: id, Fault: kind, Class: "process", Target: "zk", Node: node, Role: role, Step: record.StepHealed,

@@ -50,11 +50,12 @@ type table struct {
 	from time.Duration // a whole second
 	rows []*row        // in order of key
 	byID map[opKey]*row
+	held map[int]time.Duration // seconds in which nightshift itself did not run, and for how long at a time
 	systems
 }
 
 func newTable(from time.Duration, s systems) *table {
-	return &table{from: from / time.Second * time.Second, byID: map[opKey]*row{}, systems: s}
+	return &table{from: from / time.Second * time.Second, byID: map[opKey]*row{}, held: map[int]time.Duration{}, systems: s}
 }
 
 // matches says that a workload loads the system; "" is any.
@@ -120,6 +121,19 @@ func readTable(ctx context.Context, r *record.Reader, a *Analysis) (*table, erro
 	q := record.WindowQuery{Span: record.Span{From: t.from, To: drained(*a)}, Step: record.Second}
 	err := r.Windows(q, func(w record.Window) error { t.add(w); return ctx.Err() })
 	return t, err
+}
+
+// holdUps takes in when nightshift itself was held up. What was open then took longer for that, and what it held
+// back comes in the second after.
+func (t *table) holdUps(es []record.Evidence) {
+	for _, e := range es {
+		if e.Class != record.ClassTester {
+			continue
+		}
+		for i := max(0, t.second(e.At)); t.begin(i) <= e.To+time.Second; i++ {
+			t.held[i] = max(t.held[i], e.To-e.At)
+		}
+	}
 }
 
 // purgeReach is how far around a purge an operation must have been wanted, for rates below one a second.

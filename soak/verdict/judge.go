@@ -145,6 +145,12 @@ type planned struct {
 	quota bool // it may end before the load does
 }
 
+// is says that the record's workload is this one. Names of metrics would not do: a-b and a_b share theirs.
+func (p planned) is(workload string) bool {
+	dotted := func(s string) string { return strings.ReplaceAll(s, "/", ".") }
+	return dotted(workload) == dotted(p.name)
+}
+
 func (j *judge) workloads() []planned {
 	var out []planned
 	for _, n := range j.plan.Field("workloads").Items() {

@@ -311,6 +311,10 @@ func TestEachPlantFlipsTheVerdict(t *testing.T) {
 		{"one workload idle", func(n *night) {
 			n.plan = strings.Replace(n.plan, "workloads:\n", "workloads:\n  - {kind: zookeeper/pubsub, target: zk}\n", 1)
 		}, Inconclusive, "inconclusive:" + CodeIdle},
+		{"one of two names alike is idle", func(n *night) {
+			n.plan = strings.Replace(n.plan, "{kind: zookeeper/ephemeral, target: zk,", "{kind: zookeeper/ephemeral, name: a_b, target: zk}\n  - {kind: zookeeper/ephemeral, name: a-b, target: zk,", 1)
+			each(n, func(w *record.Window) bool { w.Workload = "a-b"; return true })
+		}, Inconclusive, "inconclusive:" + CodeIdle},
 		{"named workload", func(n *night) {
 			n.plan = strings.Replace(n.plan, "target: zk, rate", "name: tree-a, target: zk, rate", 1)
 			each(n, func(w *record.Window) bool { w.Workload = "tree-a"; return true })

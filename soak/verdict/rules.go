@@ -80,7 +80,7 @@ func (j *judge) workload(p planned) {
 	var ok, offered, shed uint64
 	var active attribute.Span
 	for _, o := range j.a.Workloads {
-		if metricName(o.Workload) != metricName(p.name) {
+		if !p.is(o.Workload) {
 			continue
 		}
 		ok, offered, shed = ok+o.OK, offered+o.Offered(), shed+o.Shed
@@ -106,7 +106,7 @@ func (j *judge) workload(p planned) {
 		j.addf(CodeWeakLoad, record.Inconclusive, "%s: %d of the %.0f updates of the schedule were shed", p.name, shed, scheduled)
 	}
 	for _, o := range j.a.Operations {
-		if metricName(o.Workload) == metricName(p.name) && float64(o.OK) < weakShare*float64(o.Count) {
+		if p.is(o.Workload) && float64(o.OK) < weakShare*float64(o.Count) {
 			j.addf(CodeWeakLoad, record.Inconclusive, "%s: %d of %d %s operations succeeded", p.name, o.OK, o.Count, o.Op)
 		}
 	}
@@ -123,7 +123,7 @@ const (
 func (j *judge) gap(p planned) {
 	for w, idle := range j.a.Idle {
 		thin := p.rate.PerSecond() > 0 && p.rate.PerSecond()*float64(idle.Seconds) < thinGap
-		if metricName(w) != metricName(p.name) || p.quota || thin || idle.Seconds < longGap {
+		if !p.is(w) || p.quota || thin || idle.Seconds < longGap {
 			continue
 		}
 		j.add(Reason{Code: CodeLoadGap, Severity: record.Inconclusive, From: idle.From, To: idle.To,
