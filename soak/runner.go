@@ -159,7 +159,11 @@ func (r *Runner) check(hard context.Context) {
 		return nil
 	})
 	if err != nil {
-		r.Emit(record.Finding{Code: "check-failed", Severity: record.Inconclusive, Text: err.Error(), From: r.Clock.Now()})
+		text := err.Error()
+		if hard.Err() != nil {
+			text = "the run was told to quit at once, before its writes were checked"
+		}
+		r.Emit(record.Finding{Code: "check-failed", Severity: record.Inconclusive, Text: text, From: r.Clock.Now()})
 	}
 }
 
@@ -191,7 +195,11 @@ func (r *Runner) clean(hard context.Context) {
 		}
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil && hard.Err() != nil:
+		r.Emit(record.Finding{Code: "left-over", Severity: record.Inconclusive, From: r.Clock.Now(),
+			Text: "the run was told to quit at once, before what it made on the target was removed; `nightshift heal RUN` removes it"})
+	case err != nil:
 		r.Emit(record.Finding{Code: "left-over", Severity: record.Fail, From: r.Clock.Now(),
 			Text: "what the run made on the target could not be removed; `nightshift heal RUN` tries again: " + err.Error()})
 	}

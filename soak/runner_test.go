@@ -162,6 +162,34 @@ func TestInterruptedRun(t *testing.T) {
 	}
 }
 
+// hasty is a workload whose servers answer until the second interrupt.
+type hasty struct{ actor }
+
+func (h hasty) Check(ctx context.Context) ([]record.Finding, error) { return nil, ctx.Err() }
+func (h hasty) Clean(ctx context.Context) ([]record.Finding, error) { return nil, ctx.Err() }
+
+// That nobody waited for the clean-up is no failure of the cluster.
+func TestQuitAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, soft := context.WithCancel(t.Context())
+		hard, quit := context.WithCancel(t.Context())
+		d, clock := &diary{}, record.NewClock()
+		r := &Runner{Clock: clock, Emit: d.emit, Load: time.Minute, Drain: 5 * time.Second, Parts: []Part{{hasty{actor{d: d}}, NewRecorder("actor", clock, 1)}}}
+		r.Loaded = []Lane{lane{"interrupts", func(ctx context.Context) error { soft(); quit(); <-ctx.Done(); return nil }}}
+		if err := r.Run(ctx, hard); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if len(d.finds) != 2 {
+			t.Fatalf("findings %+v", d.finds)
+		}
+		for _, f := range d.finds {
+			if f.Severity != record.Inconclusive || !strings.Contains(f.Text, "quit at once") {
+				t.Errorf("%s %s: %s", f.Code, f.Severity, f.Text)
+			}
+		}
+	})
+}
+
 func TestLanesThatDie(t *testing.T) {
 	d, err := stage(t, func(r *Runner, _ *diary, _ context.CancelFunc) {
 		r.Loaded = []Lane{

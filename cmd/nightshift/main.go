@@ -22,23 +22,33 @@ func main() {
 	os.Exit(code)
 }
 
-// signals returns a context that ends at the first interrupt and one that ends at the second. A few seconds
-// after the second one the process exits whatever it does: the guardian and the kernel undo what is left.
+// signals returns a context that ends at the first interrupt, or when the terminal goes away, and one that ends
+// at the second interrupt. A few seconds after the second one the process exits whatever it does: the guardian
+// and the kernel undo what is left.
 func signals() (soft, hard context.Context, stop func()) {
 	soft, cancelSoft := context.WithCancel(context.Background())
 	hard, cancelHard := context.WithCancel(context.Background())
 	ch := make(chan os.Signal, 2)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
+	gone := make(chan os.Signal, 1)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup asks to go on
+		signal.Notify(gone, syscall.SIGHUP)
+	}
+	// Who reads along may leave, as `| head` and a lost `tee` do: that is an error of the write, not the end of a night.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
-		<-ch
-		fmt.Fprintln(os.Stderr, "\ninterrupted: faults are being undone, then the report; interrupt again to quit at once")
+		select {
+		case <-ch:
+		case <-gone: // shell and kernel may both say so: it counts once
+		}
+		fmt.Fprintln(os.Stderr, "\ninterrupted: what has begun is being undone and ended; interrupt again to quit at once")
 		cancelSoft()
 		<-ch
 		cancelHard()
 		time.Sleep(2 * time.Second)
 		os.Exit(exitInterrupted)
 	}()
-	return soft, hard, func() { signal.Stop(ch); cancelSoft(); cancelHard() }
+	return soft, hard, func() { signal.Stop(ch); signal.Stop(gone); cancelSoft(); cancelHard() }
 }
 
 // Exit codes, the same for every command.
