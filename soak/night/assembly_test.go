@@ -74,3 +74,11 @@ func TestCheckSaysThatNoFaultFits(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesThatAreNoPlan(t *testing.T) {
+	for _, path := range []string{"/dev/zero", t.TempDir(), filepath.Join(t.TempDir(), "none.yaml")} {
+		if _, err := assemble(Options{Plan: path}); !errors.Is(err, ErrUsage) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

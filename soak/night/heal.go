@@ -135,6 +135,9 @@ func forget(path string) error {
 	if len(r.Pending()) > 0 {
 		return nil
 	}
+	if err := os.Remove(logBeside(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	return os.Remove(path)
 }
 

@@ -140,7 +140,7 @@ func (p *patient) Healthy(ctx context.Context) error {
 		return nil
 	case alone > 0:
 		return fmt.Errorf("%d of %d servers are standalone: they are no ensemble", alone, len(c.Nodes))
-	case leaders != 1 && len(c.Nodes) > 1:
+	case leaders != 1:
 		return fmt.Errorf("the servers named have %d leaders; exactly one is healthy (are all servers of the ensemble named?)", leaders)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -71,7 +72,7 @@ func PlanSource(ref string) (name string, src []byte, err error) {
 			return ref, src, nil
 		}
 	}
-	src, err = os.ReadFile(ref)
+	src, err = readPlan(ref)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil, usagef("there is no plan %q, neither built in (%s) nor as a file", ref, strings.Join(planNames(), ", "))
 	}
@@ -79,6 +80,16 @@ func PlanSource(ref string) (name string, src []byte, err error) {
 		return "", nil, usagef("read plan: %w", err)
 	}
 	return planName(filepath.ToSlash(ref)), src, nil
+}
+
+// readPlan reads no more than what config refuses as too long: the file may be a disk, or have no end.
+func readPlan(ref string) (src []byte, err error) {
+	f, err := os.Open(ref)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, config.MostBytes+1))
 }
 
 func planNames() []string {

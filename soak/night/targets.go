@@ -89,7 +89,7 @@ func (t *targetSpec) validate() (ps config.Problems) {
 	}
 	known := map[string]bool{}
 	for _, s := range t.Servers {
-		if h, p := host(s), port(s); h == s || h == "" || strings.ContainsAny(h, " \t/") || p < 1 || p > 65535 {
+		if !isAddress(s) {
 			ps = append(ps, t.place("servers").Problemf("%q is not the address of a server; write it as host:2181", s))
 		}
 		known[s] = true
@@ -100,6 +100,12 @@ func (t *targetSpec) validate() (ps config.Problems) {
 		}
 	}
 	return ps
+}
+
+// isAddress says whether s is host:port.
+func isAddress(s string) bool {
+	h, p := host(s), port(s)
+	return h != s && h != "" && !strings.ContainsAny(h, " \t/") && p >= 1 && p <= 65535
 }
 
 // stranger says which of the words or ids of nodes, as the faults name them, can't be one of this target.

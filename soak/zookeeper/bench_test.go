@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -121,7 +122,7 @@ func bareLoop(b *testing.B, servers []string) spent {
 		c, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(quiet{}), zk.WithMaxBufferSize(smallBuffer), zk.WithMaxConnBufferSize(smallBuffer))
 		must(b, err)
 		conns = append(conns, c)
-		if _, err := c.Create(dir, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists {
+		if _, err := c.Create(dir, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			b.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -106,7 +107,7 @@ func (c *Conn) run(ctx context.Context, q request) (answer, error) {
 // failure maps the library's error and adds what it only logged.
 func (c *Conn) failure(q request, err error, start time.Time) error {
 	kind, cause, d := mapError(err)
-	if kind == ErrConnection {
+	if errors.Is(kind, ErrConnection) {
 		select {
 		case <-c.quit:
 			kind = ErrClosed
