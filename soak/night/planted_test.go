@@ -186,7 +186,7 @@ func TestWithoutConsent(t *testing.T) {
 // TestRunDirectoryFull: the run stops, says why, and what was recorded until then is judged as aborted.
 func TestRunDirectoryFull(t *testing.T) {
 	small := t.TempDir()
-	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=768k"); err != nil {
+	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=1m"); err != nil {
 		if os.Getenv("NIGHTSHIFT_LAB") == "require" {
 			t.Fatalf("mount a small file system: %v", err)
 		}
