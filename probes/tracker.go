@@ -159,6 +159,9 @@ func (t *tracker) close() {
 	t.costs()
 }
 
+// minBlind is what a short look may miss while servers start: less says nothing about a run.
+const minBlind = 10 * time.Second
+
 // mostlyBlind says of whom nothing was known for more than half of the run: a probe that has died is as good as none.
 func (t *tracker) mostlyBlind(level, code string, life time.Duration) {
 	for _, node := range slices.Sorted(maps.Keys(t.blind)) {
@@ -169,7 +172,7 @@ func (t *tracker) mostlyBlind(level, code string, life time.Duration) {
 			}
 			whose = " of " + node
 		}
-		if blind := t.blind[node]; blind > life/2 {
+		if blind := t.blind[node]; blind > life/2 && blind >= minBlind {
 			t.lane.note(t.emit, level, code, t.lane.probe.Name()+" gave nothing"+whose+" for "+round(blind)+" of "+round(life))
 		}
 	}

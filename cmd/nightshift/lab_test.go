@@ -54,7 +54,7 @@ targets:
 workloads:
   - {kind: zookeeper/setdata, target: zk, connections: 3, paths: 2, size: 256, rate: 10/s}
 faults:
-  schedule: {first: 1s, every: 70s, jitter: 0%}
+  schedule: {first: 6s, every: 70s, jitter: 0%}
   mix: [{kind: pause, nodes: follower, hold: 40s}]
 `
 

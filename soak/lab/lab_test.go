@@ -239,12 +239,12 @@ func TestSplit(t *testing.T) {
 func TestUpFails(t *testing.T) {
 	lab.Require(t)
 	dir := t.TempDir()
-	_, err := lab.Up(t.Context(), lab.Spec{Nodes: 3, Dir: dir, RunID: "test-" + randomID(t), Settings: map[string]string{"initLimit": "soon"}})
+	_, err := lab.Up(t.Context(), lab.Spec{Nodes: 3, Dir: dir, RunID: "test-" + randomID(t), Settings: map[string]string{"serverCnxnFactory": "no.such.Factory"}})
 	var e *lab.Error
 	if !errors.As(err, &e) || !errors.Is(err, lab.ErrUnavailable) {
 		t.Fatalf("error is %v", err)
 	}
-	if !strings.Contains(err.Error(), "soon") || !strings.Contains(err.Error(), "exited with code 2") || !exists(e.Path) {
+	if !strings.Contains(err.Error(), "no.such.Factory") || !strings.Contains(err.Error(), "exited with code 1") || !exists(e.Path) {
 		t.Errorf("error is %v", err)
 	}
 	if exists(filepath.Join(dir, "owner.sock")) {

@@ -156,9 +156,9 @@ func TestDetach(t *testing.T) {
 func TestDetachFails(t *testing.T) {
 	lab.Require(t)
 	dir := t.TempDir()
-	_, err := lab.Detach(t.Context(), lab.Spec{Nodes: 1, Dir: dir, Settings: map[string]string{"tickTime": "soon"}})
+	_, err := lab.Detach(t.Context(), lab.Spec{Nodes: 1, Dir: dir, Settings: map[string]string{"serverCnxnFactory": "no.such.Factory"}})
 	var e *lab.Error
-	if !errors.As(err, &e) || !strings.Contains(err.Error(), "soon") || !exists(e.Path) {
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "no.such.Factory") || !exists(e.Path) {
 		t.Fatalf("error is %v", err)
 	}
 	if _, err := lab.Status(t.Context(), dir); !errors.Is(err, lab.ErrUnavailable) {
