@@ -112,8 +112,8 @@ func Check(ctx context.Context, o Options) (Preview, error) {
 			Closed: w.need.Closed, Spec: strings.Join(strings.Fields(w.Node.String()), " ")})
 	}
 	p.Faults = a.faultPreview()
-	if !a.faults.Empty() && a.targets[a.faultsOn].consent().Faults && len(p.Faults) == 0 {
-		p.Missing = append(p.Missing, fmt.Sprintf("no fault fits into a load phase of %s, so the verdict can't be a pass; make the plan longer, or the schedule's first and every shorter", a.plan.Load()))
+	if err := a.faultsFit(); err != nil {
+		p.Missing = append(p.Missing, err.Error())
 	}
 	for _, j := range a.janitor {
 		if a.targets[j.Target].consent().Purge {
@@ -121,6 +121,14 @@ func Check(ctx context.Context, o Options) (Preview, error) {
 		}
 	}
 	return p, nil
+}
+
+// faultsFit refuses a plan whose first fault could not end within its load.
+func (a *assembly) faultsFit() error {
+	if a.faults.Empty() || !a.targets[a.faultsOn].consent().Faults || len(a.faultPreview()) > 0 {
+		return nil
+	}
+	return refusedf("no fault fits into a load phase of %s, so the verdict can't be a pass; make the plan longer, or the schedule's first and every shorter", a.plan.Load())
 }
 
 func (a *assembly) faultPreview() []PreviewFault {

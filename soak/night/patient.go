@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -122,13 +124,13 @@ func (p *patient) Healthy(ctx context.Context) error {
 		return err
 	}
 	var sick []string
-	leaders, alone := 0, 0
+	leaders, alone, leader := 0, 0, ""
 	for i, s := range p.ask(ctx, c) {
 		switch {
 		case s.err != nil:
 			sick = append(sick, fmt.Sprintf("%s (%s): %v", c.Nodes[i].ID, c.Nodes[i].Addrs[0], s.err))
 		case s.Mode == string(target.Leader):
-			leaders++
+			leaders, leader = leaders+1, c.Nodes[i].Addrs[0]
 		case s.Mode == string(target.Standalone):
 			alone++
 		}
@@ -142,6 +144,28 @@ func (p *patient) Healthy(ctx context.Context) error {
 		return fmt.Errorf("%d of %d servers are standalone: they are no ensemble", alone, len(c.Nodes))
 	case leaders != 1:
 		return fmt.Errorf("the servers named have %d leaders; exactly one is healthy (are all servers of the ensemble named?)", leaders)
+	}
+	if _, foreign := p.ward.(foreignWard); foreign {
+		return p.allNamed(ctx, leader, len(c.Nodes))
+	}
+	return nil
+}
+
+var followers = regexp.MustCompile(`(?m)^zk_(?:synced_)?followers\t(\d+)`)
+
+// allNamed asks the leader how many follow it. A fault on a cluster of which a server is not known could take
+// its quorum without anybody seeing that it was short of one already.
+func (p *patient) allNamed(ctx context.Context, leader string, named int) error {
+	text, err := p.words().Word(ctx, leader, "mntr")
+	if err != nil {
+		return fmt.Errorf("whether all servers of the ensemble are named can't be told: %w", err)
+	}
+	m := followers.FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("whether all servers of the ensemble are named can't be told: the leader %s does not say how many follow it", leader)
+	}
+	if m[1] != strconv.Itoa(named-1) {
+		return fmt.Errorf("%s servers follow the leader, and %d are named beside it: name every server of the ensemble", m[1], named-1)
 	}
 	return nil
 }

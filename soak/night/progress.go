@@ -48,6 +48,7 @@ func newProgress(s *shift) *progress {
 	if s.plan.For > shortRun {
 		every = nightEvery
 	}
+	_, _ = fmt.Fprintf(w, "plan %s, seed %d: %s of load; the run directory is %s\n", s.plan.Name, uint64(s.plan.Seed), s.plan.For, s.dir)
 	return &progress{w: w, clock: s.clock, every: every, disks: map[string]int64{}, sizes: map[string]int64{}}
 }
 
@@ -64,9 +65,14 @@ func (p *progress) see(e record.Event) {
 	switch v := e.(type) {
 	case record.Phase:
 		p.phase = v.Name
+		if strings.HasPrefix(v.Text, "failed: ") {
+			v.Text = "failed" // the reason follows, in the verdict or as the command's error
+		}
 		p.say(v.At, "phase   %s%s", v.Name, after(": ", v.Text))
 	case record.Node:
-		p.say(v.At, "node    %s %s %s %s pid %d", v.ID, v.Addr, v.Version, v.Role, v.Pid)
+		if p.phase != record.PhaseEnd { // the report has them
+			p.say(v.At, "node    %s %s %s %s pid %d", v.ID, v.Addr, v.Version, v.Role, v.Pid)
+		}
 	case record.Fault:
 		p.seeFault(v)
 	case record.Purge:
@@ -148,16 +154,13 @@ func (p *progress) run() (stop func()) {
 	return func() { close(done); <-ended }
 }
 
-// stand prints where every lane stands.
+// stand prints where every lane stands: one line a workload, one for the rest.
 func (p *progress) stand() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.clock.Now()
 	for _, part := range p.parts {
-		for _, o := range part.Recorder.Progress() {
-			p.say(now, "load    %s %s: %.0f/s, mean %s, p99 %s ms; failed %d, in doubt %d, shed %d, late %d", part.Workload.Name(), o.Op,
-				o.RecentTPS, millis(o.RecentMean), millis(o.RecentP99), o.Failed, o.InDoubt, o.Shed, o.Late)
-		}
+		p.say(now, "load    %s: %s", part.Workload.Name(), figures(part.Recorder.Progress()))
 	}
 	line := fmt.Sprintf("lanes   %d probe samples; %d purges, freed %s", p.probes, p.purges, config.Bytes(p.freed))
 	for _, n := range slices.Sorted(maps.Keys(p.disks)) {
@@ -167,6 +170,26 @@ func (p *progress) stand() {
 		line += "; fault in effect: " + p.fault
 	}
 	p.say(now, "%s", line)
+}
+
+// figures are those of the last 10 s per operation, and what went wrong since the begin.
+func figures(ops []soak.Progress) string {
+	var parts []string
+	var sum soak.Progress
+	for _, o := range ops {
+		parts = append(parts, fmt.Sprintf("%s %.0f/s p99 %s ms", o.Op, o.RecentTPS, millis(o.RecentP99)))
+		sum.Failed, sum.InDoubt, sum.Shed, sum.Late = sum.Failed+o.Failed, sum.InDoubt+o.InDoubt, sum.Shed+o.Shed, sum.Late+o.Late
+	}
+	out := strings.Join(parts, ", ")
+	for _, c := range []struct {
+		name string
+		n    uint64
+	}{{"failed", sum.Failed}, {"in doubt", sum.InDoubt}, {"shed", sum.Shed}, {"late", sum.Late}} {
+		if c.n > 0 {
+			out += fmt.Sprintf("; %d %s", c.n, c.name)
+		}
+	}
+	return out
 }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) }

@@ -50,6 +50,9 @@ func Run(ctx, hard context.Context, o RunOptions) (RunResult, error) {
 	if err := a.consented(); err != nil {
 		return RunResult{}, err
 	}
+	if err := a.faultsFit(); err != nil {
+		return RunResult{}, err
+	}
 	if err := a.labPreflight(ctx, o.double); err != nil {
 		return RunResult{}, sorted(err)
 	}
@@ -70,7 +73,12 @@ func Run(ctx, hard context.Context, o RunOptions) (RunResult, error) {
 		code, rerr := s.report(o.Report)
 		res.Code, err = code, errors.Join(err, rerr)
 	}
-	return res, sorted(errors.Join(err, s.close(hard)))
+	cerr := s.close(hard)
+	if res.Code != 0 && err == nil && cerr != nil {
+		s.warn(cerr) // the verdict says more than a close that failed after it
+		cerr = nil
+	}
+	return res, sorted(errors.Join(err, cerr))
 }
 
 // earlyError ended the run before there was anything to judge: the lab did not come up, preflight refused.

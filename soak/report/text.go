@@ -40,12 +40,25 @@ func head(p *page) {
 	rows := make([][]string, len(a.Nodes))
 	for i, n := range a.Nodes {
 		up := "up"
-		if !n.Up {
+		switch f := underFault(a, n.ID); {
+		case f != "":
+			up = "under " + f
+		case !n.Up:
 			up = "DOWN"
 		}
 		rows[i] = []string{n.ID, n.Addr, n.System, n.Version, n.Role, up}
 	}
 	p.table("", make([]string, 6), rows)
+}
+
+// underFault names the fault that is in effect on a node where the record ends.
+func underFault(a attribute.Analysis, node string) string {
+	for _, f := range a.Faults {
+		if f.Node == node && f.Bit && !f.Healed && a.Ended != record.EndDone {
+			return f.Fault.Fault
+		}
+	}
+	return ""
 }
 
 // ended says in one line how the run came to its end.

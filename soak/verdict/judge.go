@@ -33,6 +33,7 @@ func Judge(ctx context.Context, r *record.Reader, a attribute.Analysis) (Verdict
 			j.add(Reason{Code: CodeExpectUnsaid, Severity: record.Inconclusive, Text: x.Name + ": " + x.Text})
 		}
 	}
+	j.forgive()
 	return Verdict{Verdict: j.outcome(), Qualifier: qualifier(a.Without), Reasons: shorten(j.sorted()), Expectations: results}, nil
 }
 
@@ -57,6 +58,23 @@ func (j *judge) problems(ps config.Problems) {
 	for _, p := range ps {
 		j.addf(CodePlan, record.Inconclusive, "the plan in the record can't be judged: %s", p)
 	}
+}
+
+// forgive drops what can't be asked of a run that has not come to its end: that everything planned has happened.
+// What was found stays. While a run goes on, a fault in its hold is no fault that did not heal.
+func (j *judge) forgive() {
+	if !j.aborted && !j.a.Live {
+		return
+	}
+	j.reasons = slices.DeleteFunc(j.reasons, func(r Reason) bool {
+		switch r.Code {
+		case CodeInterrupted, CodeKilled, CodeHarness, CodeLive, CodePlan, CodeLane:
+			return false
+		case CodeNotHealed, CodeNotRecovered:
+			return j.a.Live
+		}
+		return r.Severity == record.Inconclusive || r.Severity == record.Warn
+	})
 }
 
 // outcome: an aborted run was not judged to the end, whatever else was found; then the worst reason counts.

@@ -46,7 +46,7 @@ func (j *judge) end() {
 		j.addf(CodeLive, record.Inconclusive, "the run still goes on; this is how far it has come")
 		return
 	default:
-		j.addf(CodeKilled, record.Inconclusive, "the record has no end: nightshift was killed, or still runs")
+		j.addf(CodeKilled, record.Inconclusive, "the record has no end: nightshift was killed, or could not write on")
 	}
 	j.aborted = true
 }

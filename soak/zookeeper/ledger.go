@@ -33,7 +33,7 @@ var meanings = []struct {
 	{CodeLeftOver, record.Fail, "%d nodes were left over"},
 	{CodeWatchLate, record.Info, "%d notifications came after their time limit"},
 	{CodeWatchUnproven, record.Info, "%d notifications could neither be seen nor proven missing"},
-	{CodeRecovered, record.Info, "%d writes in doubt had taken effect"},
+	{CodeRecovered, record.Info, "writes in doubt that had taken effect: %d"},
 }
 
 // maxEvidence bounds the lines of evidence of one finding, and the notes about it.
