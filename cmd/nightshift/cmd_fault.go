@@ -61,8 +61,11 @@ func (d *door) faultInject(c *cli.Context) error {
 			err = jerr
 		}
 	}
-	if f.Error != "" && err != nil {
+	switch {
+	case f.Error != "" && err != nil:
 		return failure{err}
+	case err == nil && c.Context.Err() != nil:
+		return codeError(exitInterrupted) // undone all the same, and proven so
 	}
 	return err
 }

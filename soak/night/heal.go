@@ -85,6 +85,9 @@ func healTarget(ctx context.Context, runDir, runID string, t *targetSpec, w io.W
 		return fmt.Errorf("look up %s: %w", t.name, err)
 	}
 	n, err := zkload.Sweep(ctx, c, runID, nil)
+	if err != nil {
+		err = kindError{ErrUnavailable, err}
+	}
 	if err == nil || n > 0 {
 		say(w, "%s: removed %d nodes of run %s below %s", t.name, n, runID, c.Prefix)
 	}

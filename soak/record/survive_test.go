@@ -341,3 +341,27 @@ func TestWhatCannotBeWrittenBecomesANote(t *testing.T) {
 		t.Errorf("got %+v", notes)
 	}
 }
+
+// TestReadersLeaveAFinishedRecordAlone: reading makes no file beside it.
+func TestReadersLeaveAFinishedRecordAlone(t *testing.T) {
+	dir := t.TempDir()
+	s := create(t, dir)
+	s.Emit(Note{Stamp: at(sec), Lane: "x", Text: "y"})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes, err := Events[Note](r, Span{}); err != nil || len(notes) != 1 {
+		t.Errorf("%v %v", notes, err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		t.Errorf("beside the record: %v %v", files, err)
+	}
+}

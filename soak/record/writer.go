@@ -184,6 +184,10 @@ func (w *writer) close() error {
 	if err == nil {
 		_, err = w.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
+	if err == nil {
+		// A finished record is one file, which readers leave alone. While somebody reads it, it stays as it is.
+		_, _ = w.conn.ExecContext(ctx, "PRAGMA journal_mode = DELETE")
+	}
 	return errors.Join(err, w.conn.Close(), w.db.Close())
 }
 
