@@ -174,7 +174,7 @@ func pom(name string, as []artifact) []byte {
 		return t.String()
 	}
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>
-<project xmlns="http://maven.apache.org/POM/4.0.0">
+<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>nightshift.lab</groupId>
   <artifactId>` + text(name) + `</artifactId>

@@ -13,7 +13,7 @@ import (
 
 func TestPOM(t *testing.T) {
 	const want = `<?xml version="1.0" encoding="UTF-8"?>
-<project xmlns="http://maven.apache.org/POM/4.0.0">
+<project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>nightshift.lab</groupId>
   <artifactId>zookeeper-3.9.5</artifactId>
