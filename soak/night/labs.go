@@ -136,7 +136,11 @@ func withRoles(ctx context.Context, c target.Cluster) target.Cluster {
 
 // ShowCluster prints a cluster for people.
 func ShowCluster(w io.Writer, c target.Cluster) error {
-	_, err := fmt.Fprintf(w, "%s %s, %d nodes\n", c.System, c.Version, len(c.Nodes))
+	nodes := "nodes"
+	if len(c.Nodes) == 1 {
+		nodes = "node"
+	}
+	_, err := fmt.Fprintf(w, "%s %s, %d %s\n", c.System, c.Version, len(c.Nodes), nodes)
 	addrs := ""
 	for _, n := range c.Nodes {
 		role := string(n.Role)
