@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nightshift/faults"
+	"nightshift/probes"
 	"nightshift/soak/lab"
 )
 
@@ -42,6 +43,7 @@ type PreviewProbe struct {
 	Target   string  `json:"target,omitempty"`
 	Every    Seconds `json:"every"`
 	Optional bool    `json:"optional"`
+	Cost     string  `json:"cost"` // of one sample
 }
 
 // PreviewTarget is a cluster that would be used.
@@ -93,8 +95,12 @@ func Check(ctx context.Context, o Options) (Preview, error) {
 	}
 	p := Preview{Plan: a.plan.Name, Seed: uint64(a.plan.Seed), For: Seconds(a.plan.For), Warmup: Seconds(a.plan.Warmup), YAML: a.plan.Root.String(),
 		Left: a.left()}
+	costs := map[string]string{}
+	for _, k := range probes.Kinds() {
+		costs[k.Kind] = k.Cost
+	}
 	for _, spec := range a.probeSpecs() {
-		p.Probes = append(p.Probes, PreviewProbe{spec.Kind, spec.Target, Seconds(spec.Every), spec.Optional})
+		p.Probes = append(p.Probes, PreviewProbe{spec.Kind, spec.Target, Seconds(spec.Every), spec.Optional, costs[spec.Kind]})
 	}
 	for _, name := range a.order {
 		t := a.targets[name]
@@ -185,7 +191,7 @@ func (p Preview) Text(w io.Writer) error {
 		if x.Optional {
 			need = "optional"
 		}
-		f("probe %s every %s, %s", strings.TrimSpace(x.Kind+" "+x.Target), x.Every, need)
+		f("probe %s every %s, %s  (%s)", strings.TrimSpace(x.Kind+" "+x.Target), x.Every, need, x.Cost)
 	}
 	for _, l := range p.Left {
 		f("LEFT OUT: %s, the plan or --allow does not permit them on this target", l)
