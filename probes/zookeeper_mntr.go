@@ -11,6 +11,7 @@ import (
 
 	"nightshift/soak/client/zookeeper"
 	"nightshift/soak/record"
+	"nightshift/soak/target"
 )
 
 func mntrInfo() Info {
@@ -153,7 +154,7 @@ func (p *mntr) roleOf(n member, vs mntrValues, at record.Stamp) []Reading {
 	}
 	version, _, _ := strings.Cut(vs["zk_version"], "-")
 	node := record.Node{
-		Stamp: at, System: n.System, Target: n.Cluster, ID: n.ID, Addr: n.Addrs[0], Pid: n.Proc.Pid,
+		Stamp: at, System: n.System, Target: n.Cluster, ID: n.ID, Addr: n.Addrs[0], Pid: pidOf(n.Node),
 		Role: role, Up: true, Version: version,
 	}
 	if len(n.DataDirs) > 0 {
@@ -163,4 +164,12 @@ func (p *mntr) roleOf(n member, vs mntrValues, at record.Stamp) []Reading {
 		node.LogDir = n.LogDirs[0]
 	}
 	return []Reading{node}
+}
+
+// pidOf is the process of a node, 0 when it has ended: what is known of a cluster may be older than a restart.
+func pidOf(n target.Node) int {
+	if !n.Proc.Alive() {
+		return 0
+	}
+	return n.Proc.Pid
 }

@@ -114,3 +114,19 @@ func FuzzMntr(f *testing.F) {
 		(&mntr{role: map[string]string{}}).roleOf(member{Node: target.Node{Addrs: []string{"a"}}}, vs, record.Stamp{})
 	})
 }
+
+// TestPidOfAReplacedServer: the pid of a process that has ended is not told as that of the server that came after it.
+func TestPidOfAReplacedServer(t *testing.T) {
+	self, err := target.Resolve(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := self
+	gone.Ticks++ // the pid belongs to another process now
+	if got := pidOf(target.Node{Proc: self}); got != self.Pid {
+		t.Errorf("pid of a live process: %d", got)
+	}
+	if got := pidOf(target.Node{Proc: gone}); got != 0 {
+		t.Errorf("pid of a process that is gone: %d", got)
+	}
+}

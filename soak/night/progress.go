@@ -71,7 +71,11 @@ func (p *progress) see(e record.Event) {
 		p.say(v.At, "phase   %s%s", v.Name, after(": ", v.Text))
 	case record.Node:
 		if p.phase != record.PhaseEnd { // the report has them
-			p.say(v.At, "node    %s %s %s %s pid %d", v.ID, v.Addr, v.Version, v.Role, v.Pid)
+			pid := ""
+			if v.Pid > 0 {
+				pid = fmt.Sprintf(" pid %d", v.Pid)
+			}
+			p.say(v.At, "node    %s %s %s %s%s", v.ID, v.Addr, v.Version, v.Role, pid)
 		}
 	case record.Fault:
 		p.seeFault(v)
