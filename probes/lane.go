@@ -89,7 +89,7 @@ func (l *Lane) poll(ctx context.Context, emit record.Emit) error {
 			t.costs()
 			costAt = now + costEvery
 		}
-		if due = l.next(start, now); !sleep(ctx, due-now) {
+		if due = l.next(start, now); !record.Wait(ctx, due-now) {
 			break
 		}
 	}
@@ -149,17 +149,5 @@ func (l *Lane) sample(ctx context.Context, s *sampler, t *tracker, limit time.Du
 			return fmt.Errorf("sample %s: it hangs in the kernel since %v, and is left behind",
 				l.probe.Name(), (l.clock.Now() - begin).Round(time.Millisecond))
 		}
-	}
-}
-
-// sleep waits for d, or less when ctx ends: then it is false.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(max(d, 0))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return ctx.Err() == nil
 	}
 }

@@ -315,7 +315,7 @@ func TestLaneRunsAWatcherBesideItsSamples(t *testing.T) {
 			if turns++; turns == 100 {
 				d += 300 * time.Millisecond // the host gave the processor to others
 			}
-			return sleep(ctx, d)
+			return record.Wait(ctx, d)
 		}
 		h := &heard{}
 		if err := NewLane(p, Spec{Kind: "tester", Every: time.Second}, env.Clock).Run(ctx, h.emit); err != nil {

@@ -53,7 +53,7 @@ type tester struct {
 }
 
 func newTester(_ Spec, env Env, own testerParams) (Probe, error) {
-	return &tester{env: env, own: own, sleep: sleep}, nil
+	return &tester{env: env, own: own, sleep: record.Wait}, nil
 }
 
 // Name implements Probe.

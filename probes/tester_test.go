@@ -29,7 +29,7 @@ func TestTesterSaysOnlyWhatIsLongerThanAStall(t *testing.T) {
 			case 20:
 				d += p.own.Stall + time.Millisecond
 			}
-			return sleep(ctx, d)
+			return record.Wait(ctx, d)
 		}
 		h := &heard{}
 		if err := p.Watch(ctx, h.emit); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"nightshift/janitor"
+	"nightshift/soak/night"
 )
 
 func (d *door) janitorCommand() *cli.Command {
@@ -65,7 +66,7 @@ func (d *door) clean(c *cli.Context, apply bool) (err error) {
 		return errors.Join(err, d.refused(plan))
 	}
 	res, err := plan.Apply(c.Context, h, janitor.Pace{})
-	fmt.Fprintf(d.out, "removed %d files, %s freed\n", len(res.Removed), size(res.Freed))
+	fmt.Fprintf(d.out, "removed %d files, %s freed\n", len(res.Removed), night.Bytes(res.Freed))
 	return err
 }
 
@@ -116,7 +117,7 @@ func showPlan(w io.Writer, p janitor.Plan) error {
 		items []janitor.Item
 	}{{"keep", p.Keep}, {"remove", p.Remove}} {
 		for _, it := range part.items {
-			if _, err := fmt.Fprintf(w, "%-7s %10s  %s  (%s)\n", part.verb, size(it.Allocated), it.Path, it.Reason); err != nil {
+			if _, err := fmt.Fprintf(w, "%-7s %10s  %s  (%s)\n", part.verb, night.Bytes(it.Allocated), it.Path, it.Reason); err != nil {
 				return err
 			}
 		}
@@ -126,7 +127,7 @@ func showPlan(w io.Writer, p janitor.Plan) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "keeps %d, removes %d, frees %s\n", len(p.Keep), len(p.Remove), size(p.Freed))
+	_, err := fmt.Fprintf(w, "keeps %d, removes %d, frees %s\n", len(p.Keep), len(p.Remove), night.Bytes(p.Freed))
 	return err
 }
 
@@ -167,16 +168,4 @@ func showRestorable(w io.Writer, r janitor.Restorable) error {
 		}
 	}
 	return err
-}
-
-func size(n int64) string {
-	v, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	i := 0
-	for ; v >= 1024 && i < len(units)-1; i++ {
-		v /= 1024
-	}
-	if i == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", v, units[i])
 }

@@ -9,6 +9,7 @@ package night
 import (
 	"nightshift/probes"
 	"nightshift/soak"
+	"nightshift/soak/config"
 	"nightshift/soak/target"
 )
 
@@ -16,6 +17,7 @@ import (
 type (
 	Cluster  = target.Cluster
 	DirUsage = probes.DirUsage
+	Bytes    = config.Bytes
 )
 
 // Seed makes an override of a number.

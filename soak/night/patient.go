@@ -13,6 +13,7 @@ import (
 	"time"
 
 	zkclient "nightshift/soak/client/zookeeper"
+	"nightshift/soak/record"
 	"nightshift/soak/target"
 )
 
@@ -96,7 +97,7 @@ func (p *patient) whole(ctx context.Context, within time.Duration) error {
 		if ctx.Err() == nil {
 			last = err
 		}
-		if !wait(ctx, askAgain) {
+		if !record.Wait(ctx, askAgain) {
 			return last
 		}
 	}
@@ -107,7 +108,7 @@ func (p *patient) settled(ctx context.Context) (target.Cluster, error) {
 	c, err := p.Lookup(ctx)
 	for {
 		silent := func(n target.Node) bool { return n.Role == target.Unknown }
-		if err == nil && !slices.ContainsFunc(c.Nodes, silent) || !wait(ctx, askAgain) {
+		if err == nil && !slices.ContainsFunc(c.Nodes, silent) || !record.Wait(ctx, askAgain) {
 			return c, err
 		}
 		// An answer that ctx cut short says less than the one before.

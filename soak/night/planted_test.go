@@ -96,7 +96,7 @@ func TestPlantedDefects(t *testing.T) {
 // after3m plants something in the middle of the load.
 func after3m(w *stubWard, plant func()) {
 	w.later = func(ctx context.Context) {
-		if wait(ctx, 3*time.Minute) {
+		if record.Wait(ctx, 3*time.Minute) {
 			plant()
 		}
 	}
@@ -113,7 +113,7 @@ type dying struct{}
 func (dying) Name() string { return "dying" }
 
 func (dying) Run(ctx context.Context, _ record.Emit) error {
-	wait(ctx, time.Minute)
+	record.Wait(ctx, time.Minute)
 	return errors.New("planted")
 }
 
@@ -121,7 +121,7 @@ func (dying) Run(ctx context.Context, _ record.Emit) error {
 func TestPlantedDeadServer(t *testing.T) {
 	rep := planted(t, func(w *stubWard) {
 		w.later = func(ctx context.Context) {
-			if wait(ctx, 290*time.Second) {
+			if record.Wait(ctx, 290*time.Second) {
 				_ = w.e.Stop(2) // that it is down shows below
 			}
 		}
@@ -135,13 +135,13 @@ func TestPlantedOutage(t *testing.T) {
 	outage := func(long time.Duration) func(*stubWard) {
 		return func(w *stubWard) {
 			w.later = func(ctx context.Context) {
-				if !wait(ctx, 2*time.Minute) {
+				if !record.Wait(ctx, 2*time.Minute) {
 					return
 				}
 				for id := 1; id <= 3; id++ {
 					_ = w.e.Stop(id) // what it does not do shows below
 				}
-				wait(ctx, long)
+				record.Wait(ctx, long)
 				for id := 1; id <= 3; id++ {
 					_ = w.e.Start(id)
 				}

@@ -25,9 +25,9 @@ func (l *purgeLane) Name() string { return "janitor/" + l.spec.Target }
 
 // Run implements soak.Lane. A purge that fails is a purge with its error, and the lane goes on.
 func (l *purgeLane) Run(ctx context.Context, emit record.Emit) error {
-	begin, said := l.clock.Now(), map[string]bool{}
-	for k := time.Duration(0); ; k++ {
-		if !wait(ctx, begin+l.spec.First+k*l.spec.Every-l.clock.Now()) {
+	said := map[string]bool{}
+	for next := l.clock.Now() + l.spec.First; ; next = l.after(next) {
+		if !record.Wait(ctx, next-l.clock.Now()) {
 			return nil
 		}
 		c, err := l.lookup(ctx)
@@ -50,6 +50,16 @@ func (l *purgeLane) Run(ctx context.Context, emit record.Emit) error {
 			emit(l.purge(ctx, n))
 		}
 	}
+}
+
+// after is the first slot after now. What a long purge or a stopped host has missed is not caught up: a burst would
+// load a cluster that is behind already.
+func (l *purgeLane) after(slot time.Duration) time.Duration {
+	slot += l.spec.Every
+	if late := l.clock.Now() - slot; late > 0 {
+		slot += (late/l.spec.Every + 1) * l.spec.Every
+	}
+	return slot
 }
 
 // purge cleans one node and proves afterwards on the files that it can still be restored.
@@ -109,17 +119,5 @@ func (p *purged) took(r janitor.Result) {
 			break
 		}
 		p.Files = append(p.Files, it.Path)
-	}
-}
-
-// wait is false when ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(max(0, d))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return ctx.Err() == nil
 	}
 }

@@ -115,12 +115,12 @@ func (w *stubWard) Restart(ctx context.Context) error {
 
 func until(ctx context.Context, ok func() bool) error {
 	for !ok() {
-		if !wait(ctx, 100*time.Millisecond) {
+		if !record.Wait(ctx, 100*time.Millisecond) {
 			return ctx.Err()
 		}
 	}
 	// The elected leader serves a moment later.
-	wait(ctx, time.Second)
+	record.Wait(ctx, time.Second)
 	return nil
 }
 

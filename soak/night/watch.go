@@ -8,6 +8,7 @@ import (
 
 	"nightshift/probes"
 	"nightshift/soak/config"
+	"nightshift/soak/record"
 )
 
 // Watch looks at data directories until ctx ends, or count times (0: no end), and hands each look to show.
@@ -33,7 +34,7 @@ func Watch(ctx context.Context, dirs []string, every time.Duration, count int, s
 				return err
 			}
 		}
-		if n == count || !wait(ctx, every) {
+		if n == count || !record.Wait(ctx, every) {
 			return nil
 		}
 	}

@@ -1,6 +1,9 @@
 package record
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Format is the version of the event types. A reader refuses a newer one.
 const Format = 1
@@ -23,3 +26,15 @@ func (c Clock) Base() time.Time { return c.base }
 
 // Stamp is this instant by nightshift's own clock.
 func (c Clock) Stamp() Stamp { return Stamp{At: c.Now()} }
+
+// Wait blocks for d by the monotonic clock, not at all when d is negative. It is false when ctx has ended by then.
+func Wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(max(0, d))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return ctx.Err() == nil
+	}
+}
